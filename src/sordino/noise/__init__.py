@@ -1,1 +1,32 @@
+"""Exact samplers, and the only entropy in the house. `draw(law)` returns an outcome of the law, never bare noise."""
 
+from __future__ import annotations
+
+from typing import Any
+
+from sordino.errors import QueryError
+from sordino.noise import discrete, rounding
+from sordino.noise.rounding import output_grid
+from sordino.noise.stream import stream
+from sordino.privacy.discrete import ArgMax, Bernoulli, Categorical, DiscreteLaplace, UniformInteger
+from sordino.privacy.law import Placed
+
+__all__ = ["draw", "output_grid"]
+
+
+def draw(law: Any) -> Any:
+    """One exact outcome of a placed or discrete law."""
+    match law:
+        case Placed():
+            return rounding.rounded(law, stream)
+        case Bernoulli():
+            return discrete.bernoulli(law, stream)
+        case UniformInteger():
+            return discrete.uniform_integer(law, stream)
+        case Categorical():
+            return discrete.categorical(law, stream)
+        case DiscreteLaplace():
+            return discrete.discrete_laplace(law, stream)
+        case ArgMax():
+            return discrete.argmax(law, stream)
+    raise QueryError("SRD-108", f"{type(law).__name__} is not a law with an exact sampler.", "Hand draw() a placed or discrete law.")

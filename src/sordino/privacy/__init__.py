@@ -1,1 +1,30 @@
+"""The calculus of privacy: relations, laws, losses, prices, certificates."""
 
+from __future__ import annotations
+
+from sordino.privacy.admissible import Admissible, admissible
+from sordino.privacy.certificate import Certificate, Verdict
+from sordino.privacy.composition import compose
+from sordino.privacy.cost import Cost
+from sordino.privacy.law import GaussianLaw, GeneralizedCauchy, LaplaceLaw, Law, PowerLaw, StudentT
+from sordino.privacy.losses import Loss, loss
+from sordino.privacy.relation import PrivacyUnit, Relation
+
+__all__ = [
+    "Admissible",
+    "Certificate",
+    "Cost",
+    "GaussianLaw",
+    "GeneralizedCauchy",
+    "LaplaceLaw",
+    "Law",
+    "Loss",
+    "PowerLaw",
+    "PrivacyUnit",
+    "Relation",
+    "StudentT",
+    "Verdict",
+    "admissible",
+    "compose",
+    "loss",
+]

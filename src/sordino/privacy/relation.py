@@ -13,8 +13,8 @@ __all__ = ["PrivacyUnit", "Relation"]
 class Relation(StrEnum):
     """Two tables are neighbours when one unit is added or removed, or when one unit's data are replaced.
 
-    Theorem. An add_remove epsilon is a replace 2 epsilon (delta (1 + e^epsilon), rho 4 rho, mu 2 mu). A replace guarantee says nothing about
-    add_remove.
+    Theorem. An add_remove epsilon is a replace 2 epsilon (delta (1 + e^epsilon), rho 4 rho, mu 2 mu). A replace guarantee says
+    nothing about add_remove.
     Proof. A replacement is a removal followed by an addition; compose the two steps by group privacy. A mechanism that prints n is
     perfectly private under replace and not private at all under add_remove. QED
     """

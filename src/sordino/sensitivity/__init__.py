@@ -1,1 +1,16 @@
+"""How far a statistic can move: in the worst case, here, nearby, and how far away trouble is.
 
+    worst_case    on any table
+    local         on this table
+    rungs         within k steps of this table
+    smooth        the least bound on local that changes slowly
+    distance      steps to instability
+    exhaustive    all of it from the definitions, on tiny universes
+    ScaleLadder   smooth bounds in whole numbers
+"""
+
+from sordino.sensitivity import distance, local, rungs, smooth, worst_case
+from sordino.sensitivity.scale import ScaleLadder
+from sordino.sensitivity.universe import exhaustive
+
+__all__ = ["ScaleLadder", "distance", "exhaustive", "local", "rungs", "smooth", "worst_case"]

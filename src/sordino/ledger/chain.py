@@ -1,0 +1,117 @@
+"""The chain of hashes that makes a changed, dropped or reordered entry visible, and the replay that checks the sums."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode, b64encode
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from sordino.errors import SordinoError
+from sordino.ledger.port import Head, Row
+from sordino.ledger.record import GENESIS, canonical, digest, link, read
+from sordino.ledger.tally import Tally
+from sordino.ledger.terms import Terms
+
+__all__ = ["Check", "check_chain", "export_rows", "verify_export"]
+
+
+@dataclass(frozen=True)
+class Check:
+    """What a verification found: true when every link holds and the sums agree, else the first fault and where it is."""
+
+    ok: bool
+    count: int
+    head: str
+    fault: str | None = None
+    at: int | None = None
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def __str__(self) -> str:
+        return f"{self.count} entries, chain whole, head {self.head[:16]}" if self.ok else f"broken at entry {self.at}: {self.fault}"
+
+
+class _Fault(Exception):
+    pass
+
+
+def check_chain(rows: Iterable[Row], head: Head | None, *, answers: bool = True) -> Check:
+    """Walk the chain from its first entry: bytes, hashes, numbers, seals and sums.
+
+    Theorem. If the walk succeeds and ends in the head an outside witness saw, the entries are those the witness saw.
+    Proof. Each hash covers the hash before it and the exact bytes of its record; two different lists of records with one head
+    would be a collision of SHA-256. Answers are bound through their digest in the seal's record. QED
+    """
+    before, count, tally = GENESIS, 0, Tally()
+    requests: set[str] = set()
+    unsealed: set[int] = set()
+    try:
+        for row in rows:
+            before = _follow(row, before, count, requests, unsealed, answers)
+            record = read(row.record)
+            if count == 0:
+                Terms.from_record(record)
+                tally = Tally.of(record)
+            else:
+                tally.apply(record)
+            count += 1
+        if head is None or (head.count, head.hash) != (count, before):
+            raise _Fault("the head does not match the last entry")
+        if head.state != tally.to_text():
+            raise _Fault("the sums kept beside the chain are not those of its entries")
+    except _Fault as fault:
+        return Check(False, count, before.hex(), str(fault), count)
+    except (SordinoError, KeyError, TypeError, ValueError, ZeroDivisionError, AttributeError):
+        return Check(False, count, before.hex(), "the entry cannot be read", count)
+    return Check(True, count, before.hex())
+
+
+def _follow(row: Row, before: bytes, count: int, requests: set[str], unsealed: set[int], answers: bool) -> bytes:
+    if row.number != count:
+        raise _Fault("an entry is missing or out of order")
+    hashed = link(before, row.record)
+    if hashed != row.hash:
+        raise _Fault("the hash does not match")
+    record = read(row.record)
+    if canonical(record) != row.record or record["number"] != count or (record["kind"] == "genesis") != (count == 0):
+        raise _Fault("the record is not in its one spelling")
+    if record["kind"] == "charge":
+        if record["request"] in requests or (row.request, row.key) != (record["request"], bytes.fromhex(record["key"])):
+            raise _Fault("a request appears twice or is filed under another name")
+        requests.add(record["request"])
+        unsealed.add(count)
+    elif record["kind"] == "seal":
+        if record["charge"] not in unsealed:
+            raise _Fault("a seal without an open charge")
+        unsealed.remove(record["charge"])
+        if answers and (row.answer is None or digest(row.answer) != record["answer"]):
+            raise _Fault("a recorded answer was changed")
+    return hashed
+
+
+def export_rows(rows: Iterable[Row]) -> Iterator[str]:
+    """The book as JSON lines, one entry each, with its hash and the answer in base64."""
+    for row in rows:
+        answer = None if row.answer is None else b64encode(row.answer).decode("ascii")
+        yield canonical({"answer": answer, "hash": row.hash.hex(), "record": json.loads(row.record)}).decode("ascii") + "\n"
+
+
+def verify_export(text: str) -> Check:
+    """Check an exported book without the ledger it came from; compare `.head` with what the owner's witness says."""
+    rows: list[Row] = []
+    tally, last = Tally(), GENESIS
+    try:
+        for number, line in enumerate(text.splitlines()):
+            item = json.loads(line)
+            record = item["record"]
+            answer = None if item["answer"] is None else b64decode(item["answer"])
+            filed = (record["request"], bytes.fromhex(record["key"])) if record["kind"] == "charge" else (None, None)
+            last = bytes.fromhex(item["hash"])
+            rows.append(Row(number, last, canonical(record), answer, *filed))
+            tally = Tally.of(record) if number == 0 else tally
+            tally.apply(record)
+    except (KeyError, TypeError, ValueError, ZeroDivisionError):
+        return Check(False, len(rows), last.hex(), "the line cannot be read", len(rows))
+    return check_chain(rows, Head(len(rows), last, tally.to_text()))

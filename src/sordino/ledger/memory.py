@@ -1,0 +1,69 @@
+"""A ledger that lives as long as its process: for frames in a notebook, and the reference the durable stores are tested against."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
+
+from sordino.ledger.port import Found, Head, Page, Row
+
+__all__ = ["MemoryStore"]
+
+T = TypeVar("T")
+
+
+class MemoryStore:
+    """Rows in a list. Nothing is durable, so there is nothing outside to witness it."""
+
+    place: str | None = None
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._rows: list[Row] = []
+        self._sealed: dict[int, int] = {}
+        self._requests: dict[str, int] = {}
+        self._keys: dict[bytes, list[int]] = {}
+        self._head: Head | None = None
+
+    def transact(self, work: Callable[[Page], T]) -> T:
+        with self._lock:
+            return work(self)  # append is the last step of any work, so a refusal on the way leaves nothing to undo
+
+    def head(self) -> Head | None:
+        return self._head
+
+    def hash_at(self, number: int) -> bytes | None:
+        return self._rows[number].hash if number < len(self._rows) else None
+
+    def find(self, requests: Sequence[str]) -> dict[str, Found]:
+        found = {}
+        for request in requests:
+            if (number := self._requests.get(request)) is not None:
+                seal = self._sealed.get(number)
+                found[request] = Found(number, self._rows[number].record, seal, None if seal is None else self._rows[seal].answer)
+        return found
+
+    def sealed(self, numbers: Sequence[int]) -> dict[int, int | None]:
+        return {n: self._sealed.get(n) for n in numbers if n < len(self._rows) and self._rows[n].request is not None}
+
+    def append(self, rows: Sequence[Row], seals: Iterable[tuple[int, int]], head: Head) -> None:
+        for row in rows:
+            if row.request is not None and row.key is not None:
+                self._requests[row.request] = row.number
+                self._keys.setdefault(row.key, []).append(row.number)
+        self._rows.extend(rows)
+        self._sealed.update((charge, seal) for seal, charge in seals)
+        self._head = head
+
+    def answers(self, key: bytes) -> list[bytes]:
+        with self._lock:
+            seals = [self._sealed[number] for number in self._keys.get(key, []) if number in self._sealed]
+            return [answer for seal in seals if (answer := self._rows[seal].answer) is not None]
+
+    def rows(self, *, answers: bool = True) -> Iterator[Row]:
+        with self._lock:
+            return iter(list(self._rows))
+
+    def close(self) -> None:
+        pass

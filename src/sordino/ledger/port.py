@@ -1,0 +1,115 @@
+"""The port between a session and its ledger, and the smaller one between a ledger and the place that keeps it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol, TypeVar
+
+from sordino.ledger.filter import Price
+from sordino.privacy.cost import Cost
+
+__all__ = ["Entry", "Found", "Head", "InDoubt", "Ledger", "Page", "Row", "Store"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One charge in the book.
+
+    `state` is "new" for the one call that inserted it, and only that call may look at data; "open" while no answer is recorded
+    (another caller computes, or died); "sealed" once `answer` holds the recorded bytes. `charged` is what the filter took and `spent`
+    the filter's total right after this charge; `cost` is None for a write-off, which has a price but no mechanism.
+    """
+
+    id: str
+    number: int
+    state: str
+    request: str
+    key: bytes
+    cost: Cost | None
+    analyst: str | None
+    answer: bytes | None = None
+    members: tuple[Cost, ...] = ()
+    charged: Price = Price(0, 0)  # type: ignore[arg-type]
+    spent: Price | None = None
+
+
+class Ledger(Protocol):
+    """What a session may ask of a ledger."""
+
+    def recall(self, key: bytes) -> Sequence[bytes]:
+        """Every sealed answer to this question, oldest first."""
+        ...
+
+    def charge(self, request: str, key: bytes, cost: Cost, analyst: str | None = None) -> Entry:
+        """Reserve the price; durable when it returns."""
+        ...
+
+    def charge_batch(self, request: str, key: bytes, costs: Sequence[Cost], analyst: str | None = None) -> Entry:
+        """Reserve the price of several releases at once, all or nothing."""
+        ...
+
+    def seal(self, entry: Entry, answer: bytes) -> None:
+        """Record the answer; the first seal wins."""
+        ...
+
+
+class Row(NamedTuple):
+    """One link of the chain as it is kept: the record's bytes, their hash with all before them, and an answer beside a seal."""
+
+    number: int
+    hash: bytes
+    record: bytes
+    answer: bytes | None = None
+    request: str | None = None
+    key: bytes | None = None
+
+
+class Head(NamedTuple):
+    """The end of the chain and the sums so far, kept in the same transaction as the rows."""
+
+    count: int
+    hash: bytes
+    state: str
+
+
+class Found(NamedTuple):
+    """An earlier charge under the same request id."""
+
+    number: int
+    record: bytes
+    sealed: int | None
+    answer: bytes | None
+
+
+class InDoubt(Exception):
+    """The commit was sent and its fate could not be learned; whoever rode in it must count as charged."""
+
+
+class Page(Protocol):
+    """A store inside its one exclusive transaction."""
+
+    def head(self) -> Head | None: ...
+    def hash_at(self, number: int) -> bytes | None: ...
+    def find(self, requests: Sequence[str]) -> dict[str, Found]: ...
+    def sealed(self, numbers: Sequence[int]) -> dict[int, int | None]:
+        """Of these charges, those that exist, with the number of their seal."""
+        ...
+
+    def append(self, rows: Sequence[Row], seals: Iterable[tuple[int, int]], head: Head) -> None:
+        """Add rows, mark (seal, charge) pairs, move the head."""
+        ...
+
+
+class Store(Protocol):
+    """A place that keeps rows. `transact` is exclusive and durable when it returns, or it raises and nothing happened."""
+
+    place: str | None
+
+    def transact(self, work: Callable[[Page], T]) -> T: ...
+    def head(self) -> Head | None: ...
+    def answers(self, key: bytes) -> list[bytes]: ...
+    def rows(self, *, answers: bool = True) -> Iterator[Row]: ...
+    def close(self) -> None: ...

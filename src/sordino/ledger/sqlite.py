@@ -1,0 +1,193 @@
+"""The default ledger: one SQLite file that is right after a crash, a race or a full disk.
+
+Why a returned charge is durable. Every charge is inside a transaction begun with BEGIN IMMEDIATE, so no two writers read the same
+head; the file is in WAL mode with synchronous=FULL, so COMMIT returns only after the log holding the transaction was synced; on
+macOS fullfsync carries the sync through the drive's cache. A killed process leaves either a whole transaction in the log or none:
+frames after the last commit frame fail their checksum and are ignored. An error before or in COMMIT rolls everything back and is
+raised, so no caller goes on to the data without a durable charge.
+
+The flock in front changes nothing about correctness. Waiting in SQLite's own lock is a sleep-and-retry in which eight writers starve
+for seconds; the kernel's lock hands over at once.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sordino.errors import LedgerError
+from sordino.ledger import migration
+from sordino.ledger.place import locked, sync_directory
+from sordino.ledger.port import Found, Head, Page, Row
+
+__all__ = ["SqliteStore"]
+
+T = TypeVar("T")
+_ABANDONED: list[Any] = []  # a forked child must neither use nor close what its parent has open
+
+
+def _broken(error: sqlite3.Error) -> LedgerError:
+    if isinstance(error, sqlite3.DatabaseError) and getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        return LedgerError("SRD-601", "the ledger file is damaged.", "Restore it from a backup and adopt it.", reason=str(error))
+    return LedgerError(
+        "SRD-603", f"the ledger cannot be written durably ({error}).",
+        "Free space on its disk, make the file writable, or wait for another writer.", reason=str(error),
+    )  # fmt: skip
+
+
+class SqliteStore:
+    """Rows in one file with its log and its lock beside it."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(os.path.realpath(path))
+        self.place: str | None = str(self.path)
+        self._reset()
+        if hasattr(os, "register_at_fork"):
+            store = weakref.ref(self)
+            os.register_at_fork(after_in_child=lambda: (held := store()) and held._abandon())
+
+    def _reset(self) -> None:
+        self._reading = threading.Lock()
+        self._reader: sqlite3.Connection | None = None
+        self._writer: sqlite3.Connection | None = None
+        self._turnstile: int | None = None
+        self._identity: tuple[int, int] | None = None
+
+    def _abandon(self) -> None:
+        _ABANDONED.extend([self._reader, self._writer])
+        if self._turnstile is not None:
+            os.close(self._turnstile)
+        self._reset()
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(self.path, timeout=10, isolation_level=None, check_same_thread=False, cached_statements=32)
+        try:
+            connection.execute("PRAGMA busy_timeout=10000")
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=FULL")
+            connection.execute("PRAGMA fullfsync=ON")
+            connection.execute("PRAGMA checkpoint_fullfsync=ON")
+            connection.execute("PRAGMA trusted_schema=OFF")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _open(self) -> sqlite3.Connection:
+        """The writer's connection, under the lock: refused if the file was swapped under our feet."""
+        if self._writer is None:
+            fresh = not self.path.exists()
+            self._writer = self._connect()
+            migration.prepare(self._writer, self.path)
+            if fresh:
+                sync_directory(self.path.parent)
+            self._identity = self._inodes()
+        elif self._identity != self._inodes():
+            raise LedgerError("SRD-602", "the ledger file was replaced while it was open.", "Close it and open it again.")
+        return self._writer
+
+    def _inodes(self) -> tuple[int, int]:
+        try:
+            return os.stat(self.path).st_ino, os.stat(f"{self.path}-wal").st_ino
+        except FileNotFoundError:
+            return (0, 0)
+
+    def transact(self, work: Callable[[Page], T]) -> T:
+        try:
+            if self._turnstile is None:
+                self._turnstile = os.open(f"{self.path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            with locked(self._turnstile):
+                connection = self._open()
+                try:
+                    connection.execute("BEGIN IMMEDIATE")
+                    value = work(self)
+                    connection.execute("COMMIT")
+                    return value
+                except BaseException:
+                    if connection.in_transaction:
+                        connection.execute("ROLLBACK")
+                    raise
+        except sqlite3.Error as error:
+            raise _broken(error) from error
+        except OSError as error:
+            raise LedgerError("SRD-603", f"the ledger cannot be reached ({error.strerror}).", "Make its folder writable.") from error
+
+    # ---- inside the transaction -------------------------------------------------------------------------------------------------
+
+    def _ask(self, statement: str, *parameters: Any) -> list[Any]:
+        assert self._writer is not None
+        return self._writer.execute(statement, parameters).fetchall()
+
+    def hash_at(self, number: int) -> bytes | None:
+        found = self._ask("SELECT hash FROM entry WHERE number = ?", number)
+        return found[0][0] if found else None
+
+    def find(self, requests: Sequence[str]) -> dict[str, Found]:
+        if not requests:
+            return {}
+        found = self._ask(
+            "SELECT e.request, e.number, e.record, e.sealed, s.answer FROM entry e LEFT JOIN entry s ON s.number = e.sealed"
+            " WHERE e.request IN (SELECT value FROM json_each(?))", json.dumps(requests),
+        )  # fmt: skip
+        return {row[0]: Found(*row[1:]) for row in found}
+
+    def sealed(self, numbers: Sequence[int]) -> dict[int, int | None]:
+        if not numbers:
+            return {}
+        query = "SELECT number, sealed FROM entry WHERE request IS NOT NULL AND number IN (SELECT value FROM json_each(?))"
+        return dict(self._ask(query, json.dumps(numbers)))
+
+    def append(self, rows: Sequence[Row], seals: Iterable[tuple[int, int]], head: Head) -> None:
+        assert self._writer is not None
+        self._writer.executemany("INSERT INTO entry(number, hash, record, answer, request, key) VALUES (?, ?, ?, ?, ?, ?)", rows)
+        self._writer.executemany("UPDATE entry SET sealed = ? WHERE number = ?", seals)
+        self._writer.execute("REPLACE INTO head(one, count, hash, state) VALUES (1, ?, ?, ?)", head)
+
+    def head(self) -> Head | None:
+        """The head, seen from inside the transaction when one is open and from the last commit otherwise."""
+        query = "SELECT count, hash, state FROM head"
+        found = self._ask(query) if self._writer is not None and self._writer.in_transaction else self._read(query)
+        return Head(*found[0]) if found else None
+
+    # ---- reading what is committed ----------------------------------------------------------------------------------------------
+
+    def _read(self, statement: str, *parameters: Any) -> list[Any]:
+        with self._reading:
+            try:
+                if self._reader is None:
+                    if not self.path.exists():
+                        return []
+                    self._reader = self._connect()
+                    if not migration.check(self._reader, self.path):
+                        self._reader.close()
+                        self._reader = None
+                        return []
+                return self._reader.execute(statement, parameters).fetchall()
+            except sqlite3.Error as error:
+                raise _broken(error) from error
+
+    def answers(self, key: bytes) -> list[bytes]:
+        query = "SELECT s.answer FROM entry e JOIN entry s ON s.number = e.sealed WHERE e.key = ? ORDER BY e.number"
+        return [row[0] for row in self._read(query, key)]
+
+    def rows(self, *, answers: bool = True) -> Iterator[Row]:
+        query = f"SELECT number, hash, record, {'answer' if answers else 'NULL'}, request, key FROM entry WHERE number >= ? ORDER BY number LIMIT 500"
+        start = 0
+        while chunk := self._read(query, start):
+            for row in chunk:
+                yield Row(*row)
+            start = chunk[-1][0] + 1
+
+    def close(self) -> None:
+        for connection in (self._reader, self._writer):
+            if connection is not None:
+                connection.close()
+        if self._turnstile is not None:
+            os.close(self._turnstile)
+        self._reset()

@@ -1,0 +1,106 @@
+"""Pictures with one row per label: bars, intervals, ladder."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from sordino.errors import QueryError
+from sordino.pictures.frame import PENS, WIDTH, Axis, Pen, floats, number, sheet, shorten, words
+from sordino.pictures.picture import Picture
+from sordino.pictures.plain import bar_text, interval_text, table
+
+__all__ = ["bars", "intervals", "ladder"]
+
+_ROW = 24  # height of one labelled row
+_LEFT = 190  # room for the labels of rows
+
+
+def _columns(labels: Iterable[Any], **columns: Iterable[Any]) -> tuple[list[str], list[list[float]]]:
+    names = [str(label) for label in labels]
+    lists = [floats(values, what) for what, values in columns.items()]
+    if any(len(values) != len(names) for values in lists):
+        raise QueryError("SRD-105", f"{len(names)} labels meet {[len(v) for v in lists]} values.", "Give one value per label.")
+    return names, lists
+
+
+def _rows(labels: Sequence[str], axis: Axis, title: str, x: str, top: float) -> list[str]:
+    """Labels, ticks and title of a picture with one row per label."""
+    bottom = top + _ROW * len(labels)
+    parts = [words(WIDTH / 2, 18, shorten(title, 84), anchor="middle", size=14)]
+    for tick in axis.ticks():
+        at = axis.at(tick)
+        parts.append(f'<path d="M{at:.1f} {top}V{bottom}" stroke="currentColor" stroke-opacity="0.15"/>')
+        parts.append(words(at, bottom + 16, number(tick), anchor="middle"))
+    parts += [words(_LEFT - 8, top + _ROW * k + 16, shorten(label, 26), anchor="end") for k, label in enumerate(labels)]
+    return [*parts, words((axis.start + axis.end) / 2, bottom + 34, shorten(x, 60), anchor="middle")]
+
+
+def bars(labels: Iterable[Any], values: Iterable[Any], *, title: str = "", x: str = "", log_x: bool = False) -> Picture:
+    """One bar per label, with its number written beside it."""
+    names, (sizes,) = _columns(labels, values=values)
+    axis = Axis.over(sizes if log_x else [0.0, *sizes], _LEFT, WIDTH - 70, log=log_x)
+    zero = axis.at(axis.low if log_x else 0.0)
+    parts = _rows(names, axis, title, x, 30)
+    for k, size in enumerate(sizes):
+        if math.isfinite(size):
+            a, b = sorted((zero, axis.at(size)))
+            parts.append(f'<rect x="{a:.1f}" y="{34 + _ROW * k}" width="{b - a:.1f}" height="{_ROW - 8}" fill="{PENS[0].colour}"/>')
+        parts.append(words(max(zero, axis.at(size) if math.isfinite(size) else zero) + 5, 46 + _ROW * k, number(size)))
+    heading = title or "Bars"
+    said = "; ".join(f"{name}: {number(size)}" for name, size in zip(names, sizes, strict=True))
+    return Picture(sheet(heading, said, 72 + _ROW * len(names), parts), bar_text(title, names, sizes, axis), heading)
+
+
+def intervals(
+    labels: Iterable[Any],
+    values: Iterable[Any],
+    lows: Iterable[Any],
+    highs: Iterable[Any],
+    *,
+    title: str = "",
+    x: str = "",
+    log_x: bool = False,
+) -> Picture:
+    """A value between two ends per label; a missing value leaves an empty row, an endless end reaches the edge."""
+    names, (middle, low, high) = _columns(labels, values=values, lows=lows, highs=highs)
+    if any(a > b for a, b in zip(low, high, strict=True)):
+        raise QueryError("SRD-105", "an interval has its ends reversed.", "Give lows first, highs second.")
+    axis = Axis.over([*middle, *low, *high], _LEFT, WIDTH - 30, log=log_x)
+    parts = _rows(names, axis, title, x, 30)
+    rows = list(zip(middle, low, high, strict=True))
+    for k, (value, a, b) in enumerate(rows):
+        level = 42 + _ROW * k
+        if not (math.isnan(a) or math.isnan(b)):
+            left, right = axis.at(a), axis.at(b)
+            ends = "".join(f"M{at:.1f} {level - 5}v10" for v, at in ((a, left), (b, right)) if math.isfinite(v))
+            parts.append(f'<path d="M{left:.1f} {level}H{right:.1f}{ends}" fill="none" stroke="{PENS[0].colour}" stroke-width="2"/>')
+        if not math.isnan(value):
+            parts.append(PENS[0].mark(axis.at(value), level, 4))
+    heading = title or "Intervals"
+    said = "; ".join(f"{name}: {number(v)}, {number(a)} to {number(b)}" for name, (v, a, b) in zip(names, rows, strict=True))
+    return Picture(sheet(heading, said, 72 + _ROW * len(names), parts), interval_text(title, names, rows, axis), heading)
+
+
+def ladder(labels: Iterable[Any], claimed: Iterable[Any], measured: Iterable[Any], *, title: str = "", x: str = "epsilon") -> Picture:
+    """What was claimed (a tick) against what was measured (a bar), rung by rung; a bar past its tick gets a cross and the word."""
+    names, (promise, found) = _columns(labels, claimed=claimed, measured=measured)
+    axis = Axis.over([0.0, *promise, *found], _LEFT, WIDTH - 90)
+    parts = _rows(names, axis, title, x, 30)
+    said, cells = [], []
+    for k, (name, a, b) in enumerate(zip(names, promise, found, strict=True)):
+        level, broken = 42 + _ROW * k, b > a
+        pen = PENS[1] if broken else PENS[0]
+        tip = axis.at(0.0 if math.isnan(b) else b)
+        parts.append(f'<path d="M{axis.at(0):.1f} {level}H{tip:.1f}" stroke="{pen.colour}" stroke-width="8"/>')
+        if not math.isnan(a):
+            parts.append(f'<path d="M{axis.at(a):.1f} {level - 9}v18" stroke="currentColor" stroke-width="2"/>')
+        if broken:
+            parts += [Pen(pen.colour, "", "cross").mark(axis.end + 14, level), words(axis.end + 22, level + 4, "refuted")]
+        verdict = "refuted" if broken else "holds" if b <= a else "open"
+        said.append(f"{name}: claimed {number(a)}, measured {number(b)}, {verdict}")
+        cells.append([name, number(a), number(b), verdict])
+    heading = title or "Claimed and measured"
+    text = table(title, ["", "claimed", "measured", ""], cells)
+    return Picture(sheet(heading, "; ".join(said), 72 + _ROW * len(names), parts), text, heading)

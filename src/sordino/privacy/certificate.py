@@ -1,0 +1,98 @@
+"""A certificate: the theorem, its price, and the worst neighbouring laws that can be integrated to check it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+from sordino.errors import QueryError
+from sordino.privacy.cost import Cost
+from sordino.privacy.law import Noise
+from sordino.privacy.number import round_up
+from sordino.privacy.witness import Dilated, Witness
+
+__all__ = ["Certificate", "Verdict", "least_scale"]
+
+MARGIN = 1e-9  # float rounding of the integrals, relative
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether the claim holds, the epsilon that is really needed at the claimed delta, and claimed over needed."""
+
+    sound: bool
+    slack: float
+    epsilon: float
+    delta: float
+
+    def __str__(self) -> str:
+        word = "sound" if self.sound else "REFUTED"
+        return f"{word}: needs epsilon {self.epsilon:.6g}, delta at the claim {self.delta:.3g}, slack {self.slack:.4f}"
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What is claimed and what would have to be true for it."""
+
+    theorem: str
+    cost: Cost
+    witnesses: tuple[Witness, ...]
+    assumptions: str = ""
+    loose: str = ""  # why the slack exceeds 1.05, where it does
+
+    def delta(self, epsilon: float) -> float:
+        """The largest hockey stick over all witnesses."""
+        return max(witness.delta(epsilon) for witness in self.witnesses)
+
+    def check(self) -> Verdict:
+        """Integrate every witness and compare with the price."""
+        claimed, allowed = float(self.cost.epsilon), float(self.cost.delta)
+        if allowed == 0:
+            needed = max(witness.sup() for witness in self.witnesses)
+            return Verdict(needed <= claimed * (1 + MARGIN), claimed / needed if needed else math.inf, needed, 0.0)
+        delta = self.delta(claimed)
+        needed = _least_epsilon(self.delta, allowed, claimed)
+        return Verdict(delta <= allowed * (1 + MARGIN), claimed / needed if needed else math.inf, needed, delta)
+
+
+def _least_epsilon(delta: Callable[[float], float], allowed: float, start: float) -> float:
+    """The least epsilon whose hockey stick is allowed, to a ten-thousandth of the starting point."""
+    low, high = 0.0, start
+    while delta(high) > allowed * (1 + MARGIN):
+        low, high = high, 2 * high
+        if high > 1e3 * start + 1e3:
+            return math.inf
+    while high - low > 1e-4 * start:
+        middle = (low + high) / 2
+        low, high = (middle, high) if delta(middle) > allowed * (1 + MARGIN) else (low, middle)
+    return high
+
+
+@lru_cache(maxsize=512)
+def least_scale(law: Noise, beta: Fraction, epsilon: Fraction, delta: Fraction) -> Fraction:
+    """The least s, to a ten-thousandth, for which f + s S Z with a beta-smooth S is certified at (epsilon, delta).
+
+    The certificate that accepts s is the same one that is later shown to the user.
+    """
+    e, d, b = float(epsilon), float(delta), float(beta)
+
+    def holds(s: float) -> bool:
+        witness = Dilated(law, s, b)
+        return witness.sup() <= e * (1 + MARGIN) if d == 0 else witness.delta(e) <= d * (1 - 1e-7)
+
+    high = 1.0
+    while not holds(high):
+        high *= 2
+        if high > 1e12:
+            what = f"no scale makes {law.name} noise private at beta {b:g}, epsilon {e:g}, delta {d:g}."
+            raise QueryError("SRD-110", what, "Use a smaller beta, a positive delta for light-tailed noise, or noise='power_law'.")
+    low = high / 2
+    while holds(low):
+        low, high = low / 2, low
+    while high - low > 1e-4 * high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return round_up(high, 9)

@@ -1,0 +1,161 @@
+"""The price of one release, in exact fractions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from sordino.errors import QueryError
+from sordino.privacy.number import as_delta, as_epsilon, as_positive, exp_up, round_up
+
+__all__ = ["FAMILIES", "Cost", "gaussian_delta", "gaussian_epsilon"]
+
+FAMILIES = ("approximate", "laplace", "bounded_range", "gaussian")
+ROUNDING = 1e-9  # a relative margin far above the rounding of the closed forms below
+
+
+def gaussian_delta(mu: float, epsilon: float) -> float:
+    """The exact delta of a Gaussian with mean shift over standard deviation mu (Balle and Wang 2018), inflated by 1e-9."""
+    from scipy.special import log_ndtr
+
+    if mu <= 0:
+        return 0.0
+    above, below = log_ndtr(mu / 2 - epsilon / mu), epsilon + log_ndtr(-mu / 2 - epsilon / mu)
+    gap = -math.expm1(min(0.0, below - above))
+    return float(min(1.0, math.exp(above) * gap * (1 + ROUNDING)))
+
+
+def gaussian_epsilon(mu: float, delta: float) -> float:
+    """The least epsilon at which a mu-Gaussian has at most this delta, from above."""
+    if gaussian_delta(mu, 0.0) <= delta:
+        return 0.0
+    low, high = 0.0, mu * mu / 2 + mu * math.sqrt(2 * math.log(1 / delta)) + 1e-12
+    for _ in range(200):
+        middle = (low + high) / 2
+        if not low < middle < high:
+            break
+        low, high = (middle, high) if gaussian_delta(mu, middle) > delta else (low, middle)
+    return high
+
+
+@dataclass(frozen=True)
+class Cost:
+    r"""What one release costs: an (epsilon, delta) guarantee, and the family of laws that describes it more tightly.
+
+    `approximate` knows nothing but (epsilon, delta). `laplace` is one scalar Laplace draw whose shift over scale is epsilon.
+    `bounded_range` is an exponential mechanism: all log ratios of one pair lie in an interval of length epsilon. `gaussian` carries
+    mu squared, the squared shift over variance summed over coordinates.
+
+    Theorem. Each family is dominated by the pair that `profile` integrates; zCDP holds with rho = epsilon tanh(epsilon/2) for pure
+    releases, epsilon^2/8 for bounded range, mu^2/2 for Gaussians; an (epsilon, delta) release is (rho, delta) with the pure rho.
+    Proof. Pure: Bun and Steinke 2016 give epsilon^2/2, and the randomized-response pair, which dominates every epsilon-DP pair, has
+    Renyi divergence at most alpha epsilon tanh(epsilon/2). Bounded range: Dong, Durfee and Rogers 2020. Gaussian: Renyi divergence is
+    alpha mu^2/2. Approximate: Kairouz, Oh and Viswanath 2015 split the pair into a revealed part of mass delta and a pure part. QED
+    """
+
+    epsilon: Fraction
+    delta: Fraction = Fraction(0)
+    family: str = "approximate"
+    mu_squared: Fraction | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", as_epsilon(self.epsilon))
+        object.__setattr__(self, "delta", as_delta(self.delta, zero=True))
+        if self.family not in FAMILIES:
+            raise QueryError("SRD-110", f"cost family {self.family!r} is unknown.", f"Use one of {', '.join(FAMILIES)}.")
+        if (self.family == "gaussian") != (self.mu_squared is not None):
+            raise QueryError("SRD-110", "mu_squared belongs to the gaussian family and to no other.", "Build it with Cost.gaussian(...).")
+        if self.mu_squared is not None:
+            object.__setattr__(self, "mu_squared", as_positive(self.mu_squared, "mu_squared"))
+            if gaussian_delta(math.sqrt(self.mu_squared), float(self.epsilon)) > float(self.delta) * (1 + 2 * ROUNDING):
+                raise QueryError("SRD-110", "this Gaussian does not keep its own (epsilon, delta).", "Use a smaller mu or a larger delta.")
+        elif self.family in ("laplace", "bounded_range") and self.delta:
+            raise QueryError("SRD-110", f"a {self.family} cost is pure.", "Drop delta, or use the approximate family.")
+
+    @classmethod
+    def pure(cls, epsilon: Any) -> Cost:
+        return cls(as_epsilon(epsilon))
+
+    @classmethod
+    def approximate(cls, epsilon: Any, delta: Any) -> Cost:
+        return cls(as_epsilon(epsilon), as_delta(delta, zero=True))
+
+    @classmethod
+    def laplace(cls, epsilon: Any) -> Cost:
+        return cls(as_epsilon(epsilon), family="laplace")
+
+    @classmethod
+    def bounded_range(cls, epsilon: Any) -> Cost:
+        return cls(as_epsilon(epsilon), family="bounded_range")
+
+    @classmethod
+    def gaussian(cls, mu_squared: Any, epsilon: Any, delta: Any) -> Cost:
+        """A Gaussian release sold at (epsilon, delta), a point of its exact profile."""
+        return cls(as_epsilon(epsilon), as_delta(delta), "gaussian", as_positive(mu_squared, "mu_squared"))
+
+    @property
+    def rho(self) -> Fraction:
+        """The zCDP price, from above; an approximate release keeps its delta beside it (see `rho_delta`)."""
+        if self.mu_squared is not None:
+            return self.mu_squared / 2
+        if self.family == "bounded_range":
+            return self.epsilon**2 / 8
+        return round_up(self.epsilon * _tanh_half_up(self.epsilon), 18)
+
+    @property
+    def rho_delta(self) -> Fraction:
+        """The delta that stays beside rho: zero but for approximate releases."""
+        return self.delta if self.family == "approximate" else Fraction(0)
+
+    def profile(self, epsilon: float) -> float:
+        """An upper bound on delta at another epsilon, from the dominating pair of the family."""
+        own = float(self.epsilon)
+        if self.mu_squared is not None:
+            return gaussian_delta(math.sqrt(self.mu_squared), epsilon)
+        if epsilon >= own:
+            return float(self.delta)
+        if self.family == "laplace":
+            return -math.expm1((epsilon - own) / 2) * (1 + ROUNDING)
+        # the randomized-response pair; (e^own - e^epsilon)/(1 + e^own) without overflow
+        pure = -math.expm1(epsilon - own) / (1 + math.exp(-own))
+        delta = float(self.delta)
+        return min(1.0, (delta + (1 - delta) * pure) * (1 + ROUNDING))
+
+    def group(self, size: int) -> Cost:
+        """The same release seen by a group of this many units.
+
+        Theorem. k units cost (k epsilon, delta (e^{k epsilon} - 1)/(e^epsilon - 1)), and k mu for a Gaussian.
+        Proof. Walk through k neighbours: P0(E) <= e^epsilon P1(E) + delta <= ... <= e^{k epsilon} Pk(E) + delta sum_{i<k} e^{i epsilon}.
+        A Gaussian's shift grows k-fold. QED
+        """
+        if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+            raise QueryError("SRD-103", f"a group of {size!r}.", "Give a whole number of at least 1.")
+        if self.mu_squared is not None:
+            mu_squared = self.mu_squared * size**2
+            delta = self.delta
+            return Cost(round_up(gaussian_epsilon(math.sqrt(mu_squared), float(delta)) * (1 + ROUNDING)), delta, "gaussian", mu_squared)
+        growth = sum((exp_up(self.epsilon * step) for step in range(size)), Fraction(0)) if self.delta else Fraction(0)
+        delta = self.delta if size == 1 else round_up(min(self.delta * growth, 1 - Fraction(1, 10**15)), 30)
+        return Cost(self.epsilon * size, delta, self.family)
+
+    def to_dict(self) -> dict[str, str]:
+        """Exact fractions as text, ready for canonical JSON."""
+        out = {"family": self.family, "epsilon": str(self.epsilon), "delta": str(self.delta)}
+        return out if self.mu_squared is None else {**out, "mu_squared": str(self.mu_squared)}
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, str]) -> Cost:
+        mu_squared = Fraction(record["mu_squared"]) if "mu_squared" in record else None
+        return cls(Fraction(record["epsilon"]), Fraction(record["delta"]), record["family"], mu_squared)
+
+    def __str__(self) -> str:
+        text = f"epsilon {float(self.epsilon):.6g}"
+        return f"{text}, delta {float(self.delta):.3g}" if self.delta else text
+
+
+def _tanh_half_up(epsilon: Fraction) -> Fraction:
+    grown = exp_up(min(epsilon, Fraction(200)))  # tanh(100) is 1 to eighty digits; the bound below stays above it
+    return Fraction(1) if epsilon > 200 else (grown - 1) / (grown + 1)

@@ -1,0 +1,164 @@
+"""Two copies of one law, slid and dilated against each other: hockey sticks, loss tails and largest log-ratio.
+
+In units of the narrower copy, N = Z and W = slide + e^lambda Z. Everything about noise scaled by a smooth sensitivity is a statement
+about such pairs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sordino.privacy.law import GaussianLaw, LaplaceLaw, Noise
+
+__all__ = ["Dilation"]
+
+Floats = NDArray[np.float64]
+
+
+class Dilation:
+    """N = Z against W = slide + e^dilation Z; `wide_first` asks about W over N instead of N over W."""
+
+    def __init__(self, law: Noise, slide: float, dilation: float, *, wide_first: bool = True) -> None:
+        self.law, self.slide, self.dilation, self.wide_first = law, slide, dilation, wide_first
+        self.shrink = math.exp(-dilation)
+
+    def log_ratio(self, z: Any) -> Floats:
+        """ln of first density over second at z."""
+        z = np.asarray(z, float)
+        wide = self.law.log_density((z - self.slide) * self.shrink) - self.dilation
+        with np.errstate(invalid="ignore"):  # where both densities underflow there is no mass to compare, and nan counts as no crossing
+            gap = wide - self.law.log_density(z)
+        return np.asarray(gap if self.wide_first else -gap)
+
+    def _mass(self, low: Floats, high: Floats, *, wide: bool) -> Floats:
+        """Probability of the intervals under W or N, exact in the tails."""
+        if wide:
+            low, high = (low - self.slide) * self.shrink, (high - self.slide) * self.shrink
+        upper = (self.law.tail(np.maximum(low, 0)) - self.law.tail(np.maximum(high, 0))) / 2
+        lower = (self.law.tail(np.maximum(-high, 0)) - self.law.tail(np.maximum(-low, 0))) / 2
+        return np.asarray(upper + lower)
+
+    def _sets(self, epsilon: float) -> tuple[Floats, Floats]:
+        """The intervals where the log-ratio exceeds epsilon."""
+
+        def above(z: Any) -> Floats:
+            return self.log_ratio(z) - epsilon
+
+        closed = _closed_crossings(self, epsilon)
+        return _positive(_crossings(above, self.landmarks()) if closed is None else closed, above)
+
+    def delta(self, epsilon: float) -> float:
+        """The hockey stick sup_E P(E) - e^epsilon Q(E)."""
+        low, high = self._sets(epsilon)
+        first, second = self._mass(low, high, wide=self.wide_first), self._mass(low, high, wide=not self.wide_first)
+        return float(np.maximum(first - math.exp(min(epsilon, 700.0)) * second, 0.0).sum())
+
+    def loss_tail(self, epsilon: float) -> float:
+        """The probability, under the first law, that the privacy loss exceeds epsilon."""
+        low, high = self._sets(epsilon)
+        return float(self._mass(low, high, wide=self.wide_first).sum())
+
+    def landmarks(self) -> Floats:
+        """Where something may happen: both centres, both sets of kinks, and a net reaching far into the tails."""
+        spread = math.exp(self.dilation)
+        special = [0.0, self.slide]
+        for kink in self.law.kinks:
+            special += [kink, -kink, self.slide + spread * kink, self.slide - spread * kink]
+        unit = max(self.slide, 1e-3)
+        reach = np.geomspace(1e-6, 1e13, 230) * unit
+        near = np.linspace(-4.0, 5.0, 361) * unit
+        return np.unique(np.concatenate([special, reach, -reach, self.slide + reach, self.slide - reach, near]))
+
+    def sup(self, cell: float = 0.0) -> float:
+        """The largest log-ratio, by a fine net and local refinement around its best points; infinite if it has no end.
+
+        With a cell the answer covers every dilation of the cell this pair stands at the end of: moving inside the cell raises the
+        ratio by at most its width, and not at all where the stretched point lies beyond the law's turn.
+        """
+        if self._diverges():
+            return math.inf
+        widest = self.dilation if self.wide_first else self.dilation + cell
+
+        def height(z: Floats) -> Floats:
+            return self.log_ratio(z) + cell * (np.abs(z - self.slide) * math.exp(-widest) < self.law.turn)
+
+        net = self.landmarks()
+        values = height(net)
+        usable = np.isfinite(values)
+        net, values = net[usable], values[usable]
+        best = float(values.max())
+        peaks = np.argsort(values)[-6:]
+        lows, highs = net[np.maximum(peaks - 1, 0)], net[np.minimum(peaks + 1, len(net) - 1)]
+        for _ in range(4):
+            mesh = lows[:, None] + (highs - lows)[:, None] * np.linspace(0, 1, 65)[None, :]
+            heights = height(mesh)
+            best = max(best, float(heights.max()))
+            top = heights.argmax(axis=1)
+            rows = np.arange(len(lows))
+            lows, highs = mesh[rows, np.maximum(top - 1, 0)], mesh[rows, np.minimum(top + 1, 64)]
+        return best
+
+    def _diverges(self) -> bool:
+        """True for laws whose log-ratio keeps growing in the tail: light-tailed noise under dilation, Gaussian noise under a slide."""
+        if isinstance(self.law, GaussianLaw):
+            return self.slide > 0 or self.dilation > 0
+        far = np.array([1e4, 1e5, 1e6]) * (1 + self.slide)
+        with np.errstate(invalid="ignore"):
+            growth = np.diff(np.stack([self.log_ratio(far), self.log_ratio(-far)]), axis=1)
+        return bool(np.any(np.nan_to_num(growth[:, -1], nan=np.inf) > 5.0))
+
+
+def _positive(crossings: Floats, sign: Callable[[Any], Any]) -> tuple[Floats, Floats]:
+    """The intervals between consecutive crossings on which `sign` is positive."""
+    edges = np.concatenate([[-np.inf], np.sort(crossings), [np.inf]])
+    low, high = edges[:-1], edges[1:]
+    left, right = np.nan_to_num(low, neginf=0.0), np.nan_to_num(high, posinf=0.0)  # stand-ins for the infinite ends
+    left = np.where(np.isinf(low), right - 1 - np.abs(right), left)
+    right = np.where(np.isinf(high), left + 1 + np.abs(left), right)
+    inner = np.where(np.isinf(low), left, np.where(np.isinf(high), right, left / 2 + right / 2))
+    keep = np.asarray(sign(inner)) > 0
+    return low[keep], high[keep]
+
+
+def _crossings(function: Callable[[Any], Any], net: Floats) -> Floats:
+    """The roots of a function between the points of a net, by vectorised bisection."""
+    values = np.asarray(function(net))
+    change = np.flatnonzero(np.sign(values[:-1]) * np.sign(values[1:]) < 0)
+    low, high = net[change], net[change + 1]
+    rising = values[change] < 0
+    for _ in range(90):
+        middle = (low + high) / 2
+        left = (np.asarray(function(middle)) < 0) == rising
+        low, high = np.where(left, middle, low), np.where(left, high, middle)
+    return np.asarray(np.concatenate([(low + high) / 2, net[values == 0]]))
+
+
+def _closed_crossings(pair: Dilation, epsilon: float) -> Floats | None:
+    """Laplace ratios are piecewise linear and Gaussian ones quadratic, so their crossings are closed forms."""
+    shrink, slide = pair.shrink, pair.slide
+    level = epsilon if pair.wide_first else -epsilon
+    if isinstance(pair.law, LaplaceLaw):  # -lambda - |z - slide| shrink + |z| = level
+        roots = []
+        for z_sign, w_sign, low, high in ((-1, -1, -math.inf, 0.0), (1, -1, 0.0, slide), (1, 1, slide, math.inf)):
+            slope = z_sign - w_sign * shrink
+            if slope:
+                root = (level + pair.dilation - w_sign * slide * shrink) / slope
+                if low <= root <= high:
+                    roots.append(root)
+        return np.unique(np.array(roots))
+    if isinstance(pair.law, GaussianLaw):  # -lambda - ((z - slide) shrink)^2/2 + z^2/2 = level
+        square, linear = (1 - shrink**2) / 2, slide * shrink**2
+        constant = -pair.dilation - (slide * shrink) ** 2 / 2 - level
+        if square == 0:
+            return np.array([-constant / linear]) if linear else np.array([])
+        inside = linear**2 - 4 * square * constant
+        if inside < 0:
+            return np.array([])
+        big = -(linear + math.copysign(math.sqrt(inside), linear)) / 2
+        return np.array([big / square, constant / big] if big else [0.0])
+    return None

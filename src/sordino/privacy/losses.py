@@ -1,0 +1,88 @@
+"""The privacy loss of two laws: ln P(y)/Q(y) with y drawn from P, its largest value, its tail, and the delta it leaves at each epsilon."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sordino.errors import QueryError
+from sordino.privacy.dilation import Dilation
+from sordino.privacy.law import Placed
+from sordino.privacy.witness import Finite
+
+__all__ = ["Loss", "loss"]
+
+
+@dataclass(frozen=True)
+class Loss:
+    r"""The privacy-loss random variable of P against Q, in that direction.
+
+    Theorem. The least delta at epsilon is E_P[(1 - e^{epsilon - L})_+] = P(L > epsilon) - e^epsilon Q(L > epsilon), so
+    P(L > epsilon) <= delta suffices for (epsilon, delta)-DP; the converse is false. For delta = 0 the three definitions agree: by events,
+    by points, and by the largest loss.
+    Proof. The best event is {L > epsilon}: adding points outside it or dropping points inside it lowers P(E) - e^epsilon Q(E). Dropping
+    the second term bounds it by P(L > epsilon). If no point exceeds epsilon the best event is empty. QED
+    """
+
+    _pair: Any
+
+    @property
+    def sup(self) -> float:
+        """The largest loss: the epsilon of pure DP in this direction."""
+        if isinstance(self._pair, Finite):
+            with np.errstate(divide="ignore"):
+                seen = self._pair.p > 0
+                return float(np.max(np.log(self._pair.p[seen]) - np.log(self._pair.q[seen])))
+        return float(self._pair.sup())
+
+    def tail(self, epsilon: float) -> float:
+        """P(L > epsilon)."""
+        if isinstance(self._pair, Finite):
+            return float(self._pair.p[self._pair.p > math.exp(epsilon) * self._pair.q].sum())
+        return float(self._pair.loss_tail(epsilon))
+
+    def delta(self, epsilon: float) -> float:
+        """The hockey stick: the least delta for which this direction is (epsilon, delta)-DP."""
+        if isinstance(self._pair, Finite):
+            return float(np.maximum(self._pair.p - math.exp(epsilon) * self._pair.q, 0).sum())
+        return float(self._pair.delta(epsilon))
+
+    def plot(self, upto: float | None = None) -> Any:
+        """delta(epsilon) and the loss tail, side by side."""
+        from sordino.pictures import lines
+
+        end = upto or (min(self.sup, 6.0) if math.isfinite(self.sup) else 6.0)
+        xs = np.linspace(0, end * 1.1, 60).tolist()
+        series = {"delta(epsilon)": (xs, [self.delta(x) for x in xs]), "P(loss > epsilon)": (xs, [self.tail(x) for x in xs])}
+        return lines(series, title="Privacy loss", x="epsilon", y="probability")
+
+    def __repr__(self) -> str:
+        return f"Loss(sup={self.sup:.6g}, delta(0)={self.delta(0.0):.6g}, delta(1)={self.delta(1.0):.6g})"
+
+
+def loss(p: Any, q: Any) -> Loss:
+    """The privacy loss of P against Q: two finite laws (mappings or lists of probabilities), or one noise law placed at two spots."""
+    if isinstance(p, Placed) and isinstance(q, Placed):
+        return Loss(_placed(p, q))
+    if isinstance(p, Mapping | Sequence | np.ndarray) and isinstance(q, Mapping | Sequence | np.ndarray):
+        pair = Finite(p, q)  # type: ignore[arg-type]
+        if len(pair.p) != len(pair.q):
+            raise QueryError("SRD-105", "the two laws have different numbers of outcomes.", "List the same outcomes in the same order.")
+        for law in (pair.p, pair.q):
+            if len(law) == 0 or not np.all(law >= 0) or not abs(law.sum() - 1) < 1e-9:
+                raise QueryError("SRD-105", "these are not probabilities.", "Give non-negative numbers that sum to 1.")
+        return Loss(pair)
+    raise QueryError("SRD-105", "these are not two laws.", "Give two finite laws, or one law placed twice: law.at(location, scale).")
+
+
+def _placed(p: Placed, q: Placed) -> Dilation:
+    vectors = [part for law in (p, q) for part in (law.location, law.scale) if np.ndim(part) or not hasattr(part, "numerator")]  # type: ignore[arg-type]
+    if p.law != q.law or vectors:
+        raise QueryError("SRD-105", "the two laws are not one scalar law placed twice.", "Place the same law at two locations and scales.")
+    (b_p, b_q), gap = (float(p.scale), float(q.scale)), abs(float(p.location) - float(q.location))  # type: ignore[arg-type]
+    narrow = min(b_p, b_q)
+    return Dilation(p.law, gap / narrow, math.log(max(b_p, b_q) / narrow), wide_first=b_p >= b_q)

@@ -1,0 +1,133 @@
+"""Global sensitivity: the most one unit can move a statistic on any table. Scalars, so every norm agrees.
+
+Under add_remove the size is private and n is ignored: the worst table of any size counts. Under replace n is public; the
+averages need it. `max_rows` is how many rows one unit holds.
+"""
+
+from __future__ import annotations
+
+import builtins
+import math
+from fractions import Fraction
+
+from sordino.errors import QueryError
+from sordino.privacy.relation import Relation
+from sordino.sensitivity.order import Bounds, Number, limits, share, whole
+
+__all__ = ["iqr", "max", "mean", "median", "min", "quantile", "trimmed_mean", "variance", "winsorized_mean"]
+
+
+def door(bounds: Bounds, n: int | None, relation: str, norm: float, max_rows: int, *, needs_size: bool) -> tuple[Number, int | None, Relation]:
+    """The width of the bounds, the size and the relation, checked."""
+    lower, upper = limits(bounds)
+    kind = Relation.of(relation)
+    whole("max_rows", max_rows, 1)
+    if norm not in (1, 2, math.inf):
+        raise QueryError("SRD-103", f"norm is {norm!r}.", "Use norm=1, norm=2 or norm=math.inf.")
+    if n is not None:
+        n = whole("n", n, 0)
+    elif needs_size and kind is Relation.REPLACE:
+        raise QueryError("SRD-103", "n is missing.", "Under replace the size is public: give n.")
+    return upper - lower, n, kind
+
+
+def only_replace(name: str, relation: str) -> None:
+    """Refuse add_remove where only a fixed public size has a theorem."""
+    if Relation.of(relation) is not Relation.REPLACE:
+        raise QueryError("SRD-107", f"{name} has no bound under add_remove.", 'Use relation="replace" with a public size.')
+
+
+def kept(n: int, trim: int) -> int:
+    """How many rows a trimmed mean averages."""
+    if n - 2 * whole("trim", trim, 0) < 1:
+        raise QueryError("SRD-103", f"trim={trim} leaves nothing of {n} rows.", "Trim fewer than half of the rows.")
+    return n - 2 * trim
+
+
+def median(*, bounds: Bounds, n: int | None = None, relation: str = "add_remove", norm: float = 1, max_rows: int = 1) -> Number:
+    """The whole width R: half a table at each bound is one row away from flipping.
+
+    Theorem. The global sensitivity of every order statistic is R, and 0 for replacements in an empty table.
+    Proof. All values lie in [L, U]. Replace: r - 1 rows at L, n - r at U and one row that moves from L to U. Add_remove: {U} against the empty table. QED
+    """
+    width, size, kind = door(bounds, n, relation, norm, max_rows, needs_size=False)
+    return type(width)(0) if kind is Relation.REPLACE and size == 0 else width
+
+
+def quantile(
+    *, q: float | Fraction | str, bounds: Bounds, n: int | None = None, relation: str = "add_remove", norm: float = 1, max_rows: int = 1
+) -> Number:
+    """The whole width, as for the median."""
+    share(q)
+    return median(bounds=bounds, n=n, relation=relation, norm=norm, max_rows=max_rows)
+
+
+def min(*, bounds: Bounds, n: int | None = None, relation: str = "add_remove", norm: float = 1, max_rows: int = 1) -> Number:
+    """The whole width, as for the median."""
+    return median(bounds=bounds, n=n, relation=relation, norm=norm, max_rows=max_rows)
+
+
+def max(*, bounds: Bounds, n: int | None = None, relation: str = "add_remove", norm: float = 1, max_rows: int = 1) -> Number:
+    """The whole width, as for the median."""
+    return median(bounds=bounds, n=n, relation=relation, norm=norm, max_rows=max_rows)
+
+
+def iqr(*, bounds: Bounds, n: int | None = None, relation: str = "add_remove", norm: float = 1, max_rows: int = 1) -> Number:
+    """The whole width; a single row has no spread, so nothing can change.
+
+    Theorem. R, and 0 for replacements when n <= 1.
+    Proof. The interquartile range lies in [0, R]; with n >= 2 the quartiles have different ranks and one row moves the upper one from
+    L to U while the lower one stays at L. Add_remove: {L} against {L, U}. With n = 1 both quartiles are the same row. QED
+    """
+    width, size, kind = door(bounds, n, relation, norm, max_rows, needs_size=False)
+    return type(width)(0) if kind is Relation.REPLACE and size in (0, 1) else width
+
+
+def mean(*, bounds: Bounds, n: int | None = None, relation: str = "add_remove", norm: float = 1, max_rows: int = 1) -> float:
+    """Replace: R min(m, n) / n. Add_remove, the empty table at the midpoint: R m / (m + 1), so half the width for single rows.
+
+    Theorem. Both are attained.
+    Proof. Replace: m terms move by at most R each. Add_remove: joining j <= m rows B to a non-empty A moves the mean by
+    j / (|A| + j) |mean B - mean A| <= R m / (m + 1), with equality for one row at U and m at L; the empty table is at most R/2 away. QED
+    """
+    width, size, kind = door(bounds, n, relation, norm, max_rows, needs_size=True)
+    if kind is Relation.ADD_REMOVE:
+        return width * max_rows / (max_rows + 1)
+    return width * builtins.min(max_rows, size) / size if size else 0.0
+
+
+def trimmed_mean(*, trim: int, bounds: Bounds, n: int, relation: str = "add_remove", norm: float = 1, max_rows: int = 1) -> float:
+    """R min(m, n - 2t) / (n - 2t) for replacements.
+
+    Theorem. One replacement moves the sum of ranks t+1..n-t by at most R, and the mean never moves by more than R.
+    Proof. Upwards each x_(i) moves to at most x_(i+1): the changes telescope to x_(n-t+1) - x_(t+1) <= R. QED
+    """
+    only_replace("trimmed_mean", relation)
+    width, _, _ = door(bounds, n, relation, norm, max_rows, needs_size=True)
+    middle = kept(n, trim)
+    return width * builtins.min(max_rows, middle) / middle
+
+
+def winsorized_mean(*, trim: int, bounds: Bounds, n: int, relation: str = "add_remove", norm: float = 1, max_rows: int = 1) -> float:
+    """R (t + 1) / n for one replacement, R when a single rank is left; at most R for several.
+
+    Theorem. t x_(t+1) + (x_(t+1) + ... + x_(n-t)) + t x_(n-t) moves by at most (t + 1) R when n - 2t >= 2 and by n R when n - 2t = 1.
+    Proof. Upwards it moves by at most t (x_(t+2) - x_(t+1)) + (x_(n-t+1) - x_(t+1)) + t (x_(n-t+1) - x_(n-t)). If n - 2t >= 2 the first and the last gap do not
+    overlap, so together they are at most R. If n - 2t = 1 the statistic is n times one order statistic. QED
+    """
+    only_replace("winsorized_mean", relation)
+    width, _, _ = door(bounds, n, relation, norm, max_rows, needs_size=True)
+    shares = n if kept(n, trim) == 1 else builtins.min(max_rows * (trim + 1), n)
+    return width * shares / n
+
+
+def variance(*, bounds: Bounds, n: int, relation: str = "add_remove", norm: float = 1, max_rows: int = 1) -> float:
+    """R^2 (n - 1) / n^2 for one replacement in the variance with 1/n; never more than R^2 / 4.
+
+    Theorem. One replacement moves it by at most R^2 (n - 1) / n^2, and this is attained.
+    Proof. With mu the mean of the other n - 1 rows, the row v contributes (n - 1) / n^2 (v - mu)^2 and the rest does not depend on v. All others at L and v
+    going from L to U attains it. Every variance is at most R^2 / 4. QED
+    """
+    only_replace("variance", relation)
+    width, _, _ = door(bounds, n, relation, norm, max_rows, needs_size=True)
+    return builtins.min(max_rows * width**2 * (n - 1) / n**2, width**2 / 4) if n else 0.0
