@@ -171,6 +171,13 @@ def test_false_alarms_stay_below_the_level_even_where_it_is_generous(draw):
     assert alarms < 80 + 3 * math.sqrt(200 * 0.4 * 0.6)
 
 
+def test_trials_that_chose_an_event_are_not_counted_for_it():
+    """Teaching and choosing trials differ wildly here, the final ones not at all."""
+    found = audit(lambda x, n: np.where(np.arange(n) % 6 < 2, x, 7), 0, 1, claimed=0.0, trials=6_000, vectorised=True)
+    assert found.verdict == "consistent"
+    assert max(p.epsilon_lower for p in found.curve) == 0
+
+
 def test_a_tight_mechanism_is_not_refuted_at_its_own_epsilon(draw):
     for _ in range(40):
         found = audit(

@@ -118,11 +118,18 @@ def test_nan_belongs_to_no_tail_but_to_a_class():
     assert found
 
 
-def test_only_the_teaching_trials_shape_a_column():
+@pytest.mark.parametrize(
+    "later", [[99.0], [0.0, float("nan"), float("inf")], [None, "text", (1, 2, 3), ValueError("bad"), 10**400]], ids=str
+)
+def test_only_the_teaching_trials_shape_a_column(later):
     x = np.random.default_rng(0).normal(size=(2, 600))
-    y = x.copy()
     taught = np.arange(600) % PARTS == 0
-    y[:, ~taught] = 99.0
-    for a, b in zip(features(read(x[0], x[1])), features(read(y[0], y[1])), strict=True):
+    y = [[v if t else later[i % len(later)] for i, (v, t) in enumerate(zip(side.tolist(), taught, strict=True))] for side in x]
+    for a, b in zip(features(read(*x.tolist())), features(read(*y)), strict=True):
         assert a.name == b.name
         assert np.array_equal(a.column[:, taught], b.column[:, taught], equal_nan=True)
+
+
+def test_huge_numbers_raise_no_warning():
+    for values in ([1.7e308, -1.7e308] * 60, [(1.7e308, 1.7e308)] * 120, [10**400, -(10**400)] * 60):
+        assert all(feature.column.shape == (2, 120) for feature in features(read(values, values)))

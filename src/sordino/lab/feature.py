@@ -22,7 +22,6 @@ PARTS = 6
 _WIDTH = 64  # numbers of one output that enter the learned score
 _CLOSE = 8  # numbers of one output whose bits are examined one by one
 _CYCLE = 6720  # lcm(64, 420): residues modulo either follow from this one
-_WORDS = 4096  # size of a learned vocabulary
 
 
 @dataclass(frozen=True)
@@ -91,7 +90,7 @@ def _walked(both: list[list[Any]]) -> Outputs:
             text[w, i] = texts.setdefault("; ".join(said), len(texts))
             count[w, i] = len(leaves)
             rows.append(leaves)
-    width = min(_WIDTH, int(count.max(initial=0)))
+    width = min(_WIDTH, int(count[:, ::PARTS].max(initial=0)))
     numbers, residue = np.full((2 * n, width), np.nan), np.full((2 * n, width), -1, dtype=np.int64)
     total = np.zeros(2 * n)
     with np.errstate(all="ignore"):
@@ -154,14 +153,14 @@ def _float(x: Any) -> float:
 
 
 def features(outputs: Outputs) -> Iterator[Feature]:
-    """Every column an event may be made of."""
+    """Every column an event may be made of. Which there are is decided by the teaching trials alone, like everything else."""
     kind = _learned("type", outputs.kind, lambda code: outputs.kinds[int(code)])
     score = kind.column
     yield kind
-    if len(outputs.texts) > 1:
+    if np.ptp(outputs.text[:, ::PARTS]):
         yield _learned("text", outputs.text, lambda code: repr(outputs.texts[int(code)]))
         yield _ordered("length of the text", np.array([len(t) for t in outputs.texts], dtype=np.float64)[outputs.text])
-    if outputs.count.min() != outputs.count.max():
+    if np.ptp(outputs.count[:, ::PARTS]):
         yield _ordered("how many numbers", outputs.count.astype(np.float64))
     width = outputs.numbers.shape[2]
     for j in range(width):
@@ -176,7 +175,7 @@ def features(outputs: Outputs) -> Iterator[Feature]:
         yield from _numeric("sum", outputs.total, np.full_like(outputs.count, -1), outputs.count > 0)
     if width:
         yield _exact(outputs)
-    if width > 1 or len(outputs.kinds) > 1:
+    if width > 1 or np.ptp(outputs.kind[:, ::PARTS]):
         yield _ordered("learned score of the whole output", score)
 
 
@@ -187,8 +186,7 @@ def _ordered(name: str, column: Floats) -> Feature:
 def _learned(name: str, keys: Codes, label: Callable[[np.int64], str]) -> Feature:
     """Classes ranked by how much likelier the second dataset makes them on the teaching trials; the rare ones share a class."""
     seen, counts = np.unique(keys[:, ::PARTS], return_counts=True)
-    frequent = np.argsort(-counts, kind="stable")[:_WORDS]
-    vocabulary = np.sort(seen[frequent[counts[frequent] >= 5]])
+    vocabulary = seen[counts >= 5]
     code = np.searchsorted(vocabulary, keys)
     code[np.append(vocabulary, 0)[code] != keys] = vocabulary.size
     one, two = (np.bincount(side[::PARTS], minlength=vocabulary.size + 1) for side in code)
@@ -219,16 +217,14 @@ def _numeric(name: str, x: Floats, residue: Codes, present: NDArray[np.bool_]) -
     finite = np.isfinite(x)
     yield _ordered(name, x)
     known = x[:, ::PARTS][finite[:, ::PARTS]]
-    middle = float(np.median(known)) if known.size else 0.0
     with np.errstate(all="ignore"):
-        yield Feature(
-            f"distance of {name} from {middle:.6g}", np.abs(x - middle), lambda side, t: f"|{name} - {middle:.12g}| {side} {t:.12g}"
-        )
+        middle = float(np.median(known)) if known.size else 0.0
+        distance = np.abs(x - middle)
+    yield Feature(f"distance of {name} from {middle:.6g}", distance, lambda side, t: f"|{name} - {middle:.12g}| {side} {t:.12g}")
     zero = finite & (x == 0)
-    special = np.select([~present, np.isnan(x), x == np.inf, x == -np.inf, zero & np.signbit(x), zero], [1, 2, 3, 4, 5, 6], 0).astype(
-        np.int64
-    )
-    if special.any():
+    sorts = [~present, np.isnan(x), x == np.inf, x == -np.inf, zero & np.signbit(x), zero]
+    special = np.select(sorts, [1, 2, 3, 4, 5, 6], 0).astype(np.int64)
+    if special[:, ::PARTS].any():
         words = ("an ordinary number", "absent", "NaN", "inf", "-inf", "-0.0", "0.0")
         yield _learned(f"sort of {name}", special, lambda k: words[k])
 
@@ -255,7 +251,7 @@ def _numeric(name: str, x: Floats, residue: Codes, present: NDArray[np.bool_]) -
         cycle = np.where(residue >= 0, residue, np.where(np.isfinite(steps), steps, -1).astype(np.int64))
     for modulus in (64, 420):
         rest = np.where(cycle >= 0, cycle % modulus, -1)
-        unit = f"{name} modulo {modulus} steps of 2^{0 if residue.max() >= 0 else grain}"
+        unit = f"{name} modulo {modulus} steps of 2^{0 if residue[:, ::PARTS].max() >= 0 else grain}"
         yield _learned(unit, rest, lambda k: str(k) if k >= 0 else "undefined")
 
 

@@ -6,14 +6,16 @@ import json
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from sordino.errors import SordinoError
-from sordino.ledger.port import Head, Row
+from sordino.ledger.clerk import entry_of
+from sordino.ledger.port import Entry, Head, Row
 from sordino.ledger.record import GENESIS, canonical, digest, link, read
 from sordino.ledger.tally import Tally
 from sordino.ledger.terms import Terms
 
-__all__ = ["Check", "check_chain", "export_rows", "verify_export"]
+__all__ = ["Check", "check_chain", "export_rows", "read_entries", "verify_export"]
 
 
 @dataclass(frozen=True)
@@ -44,13 +46,15 @@ def check_chain(rows: Iterable[Row], head: Head | None, *, answers: bool = True)
     Proof. Each hash covers the hash before it and the exact bytes of its record; two different lists of records with one head
     would be a collision of SHA-256. Answers are bound through their digest in the seal's record. QED
     """
-    before, count, tally = GENESIS, 0, Tally()
-    requests: set[str] = set()
-    unsealed: set[int] = set()
+    before, count, tally, files = GENESIS, 0, Tally(), _Files(set(), {})
     try:
         for row in rows:
-            before = _follow(row, before, count, requests, unsealed, answers)
             record = read(row.record)
+            _spelled(row, record, count)
+            files.check(row, record, answers)
+            before = link(before, row.record)
+            if before != row.hash:
+                raise _Fault("the hash does not match")
             if count == 0:
                 Terms.from_record(record)
                 tally = Tally.of(record)
@@ -68,27 +72,42 @@ def check_chain(rows: Iterable[Row], head: Head | None, *, answers: bool = True)
     return Check(True, count, before.hex())
 
 
-def _follow(row: Row, before: bytes, count: int, requests: set[str], unsealed: set[int], answers: bool) -> bytes:
+def _spelled(row: Row, record: dict[str, Any], count: int) -> None:
     if row.number != count:
         raise _Fault("an entry is missing or out of order")
-    hashed = link(before, row.record)
-    if hashed != row.hash:
-        raise _Fault("the hash does not match")
-    record = read(row.record)
     if canonical(record) != row.record or record["number"] != count or (record["kind"] == "genesis") != (count == 0):
         raise _Fault("the record is not in its one spelling")
-    if record["kind"] == "charge":
-        if record["request"] in requests or (row.request, row.key) != (record["request"], bytes.fromhex(record["key"])):
-            raise _Fault("a request appears twice or is filed under another name")
-        requests.add(record["request"])
-        unsealed.add(count)
-    elif record["kind"] == "seal":
-        if record["charge"] not in unsealed:
-            raise _Fault("a seal without an open charge")
-        unsealed.remove(record["charge"])
-        if answers and (row.answer is None or digest(row.answer) != record["answer"]):
-            raise _Fault("a recorded answer was changed")
-    return hashed
+
+
+class _Files(NamedTuple):
+    """What was asked, and where the store says the seal of each open charge is."""
+
+    requests: set[str]
+    unsealed: dict[int, int | None]
+
+    def check(self, row: Row, record: dict[str, Any], answers: bool) -> None:
+        if record["kind"] == "charge":
+            if record["request"] in self.requests or (row.request, row.key) != (record["request"], bytes.fromhex(record["key"])):
+                raise _Fault("a request appears twice or is filed under another name")
+            self.requests.add(record["request"])
+            self.unsealed[row.number] = row.sealed
+        elif record["kind"] == "seal":
+            if self.unsealed.pop(record["charge"], None) != row.number:
+                raise _Fault("a seal without an open charge, or filed under another one")
+            if answers and (row.answer is None or digest(row.answer) != record["answer"]):
+                raise _Fault("a recorded answer was changed")
+
+
+def read_entries(rows: Iterable[Row], ledger: str) -> list[Entry]:
+    """Every charge and write-off in order, with its answer if one is recorded."""
+    kept, seals = [], {}
+    for row in rows:
+        record = read(row.record)
+        if record["kind"] in ("charge", "adopt"):
+            kept.append(record)
+        elif record["kind"] == "seal":
+            seals[record["charge"]] = row.answer
+    return [entry_of(ledger, record, record["number"] in seals, seals.get(record["number"])) for record in kept]
 
 
 def export_rows(rows: Iterable[Row]) -> Iterator[str]:
@@ -110,8 +129,10 @@ def verify_export(text: str) -> Check:
             filed = (record["request"], bytes.fromhex(record["key"])) if record["kind"] == "charge" else (None, None)
             last = bytes.fromhex(item["hash"])
             rows.append(Row(number, last, canonical(record), answer, *filed))
+            if record["kind"] == "seal":
+                rows[record["charge"]] = rows[record["charge"]]._replace(sealed=number)
             tally = Tally.of(record) if number == 0 else tally
             tally.apply(record)
-    except (KeyError, TypeError, ValueError, ZeroDivisionError):
+    except (LookupError, TypeError, ValueError, ZeroDivisionError):
         return Check(False, len(rows), last.hex(), "the line cannot be read", len(rows))
     return check_chain(rows, Head(len(rows), last, tally.to_text()))

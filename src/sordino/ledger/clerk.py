@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 from sordino.errors import BudgetExceeded, LedgerError, QueryError
-from sordino.ledger.filter import Price
+from sordino.ledger.filter import Price, grains
 from sordino.ledger.port import Entry, Found, Head, Page, Row
 from sordino.ledger.record import FORMAT, canonical, digest, link, read
 from sordino.ledger.tally import Tally
@@ -18,8 +17,7 @@ from sordino.privacy.cost import Cost
 __all__ = ["Charge", "Clerk", "Offer", "Seal", "entry_id", "entry_of"]
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
+class Offer(NamedTuple):
     """One way to pay: the cost that is recorded, the filter's price for it, and the rule that found it."""
 
     cost: Cost
@@ -27,8 +25,7 @@ class Offer:
     rule: str = "own"
 
 
-@dataclass(frozen=True, slots=True)
-class Charge:
+class Charge(NamedTuple):
     """A wish to pay; the first offer the tally admits is taken."""
 
     request: str
@@ -38,8 +35,7 @@ class Charge:
     members: tuple[Cost, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Seal:
+class Seal(NamedTuple):
     """A wish to record an answer."""
 
     number: int
@@ -75,33 +71,37 @@ class Clerk:
         return row
 
     def serve(self, wish: Charge | Seal) -> Entry | None:
-        return self._charge(wish) if isinstance(wish, Charge) else self._seal(wish)
+        if isinstance(wish, Charge):
+            return self._charge(wish)
+        self._seal(wish)
+        return None
 
     def _charge(self, wish: Charge) -> Entry:
         known = self._found.get(wish.request)
         if known is not None:
             return self._repeat(wish, known)
-        offer = self._admitted(wish)
-        body = {
+        offer, taken = self._admitted(wish)
+        body: dict[str, Any] = {
             "analyst": wish.analyst, "charged": offer.price.to_dict(), "cost": offer.cost.to_dict(), "key": wish.key.hex(),
             "request": wish.request,
         }  # fmt: skip
         if wish.members:
             body |= {"members": [member.to_dict() for member in wish.members], "rule": offer.rule}
         row = self.write("charge", body, request=wish.request, key=wish.key)
-        self.tally.add(offer.price, offer.cost.epsilon, wish.analyst)
+        self.tally.add(taken, grains(offer.cost.epsilon), wish.analyst)
         self._found[wish.request] = Found(row.number, row.record, None, None)
         return Entry(
             entry_id(self._terms.ledger, row.number), row.number, "new", wish.request, wish.key, offer.cost, wish.analyst,
-            None, wish.members, offer.price, self.tally.spent,
+            None, wish.members, offer.price, (self.tally.loss, self.tally.delta, self.tally.naive),
         )  # fmt: skip
 
-    def _admitted(self, wish: Charge) -> Offer:
+    def _admitted(self, wish: Charge) -> tuple[Offer, tuple[int, int]]:
         refusal: BudgetExceeded | None = None
         for offer in wish.offers:
+            asked = offer.price.grains
             try:
-                self.tally.admit(self._terms.filter, offer.price, offer.cost.epsilon, wish.analyst)
-                return offer
+                self.tally.admit(self._terms.filter, asked, offer.cost.epsilon, wish.analyst)
+                return offer, asked
             except BudgetExceeded as refused:
                 refusal = refusal or refused
         assert refusal is not None

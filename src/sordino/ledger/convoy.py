@@ -20,6 +20,7 @@ from sordino.errors import LedgerError, SordinoError
 __all__ = ["Convoy", "Ticket"]
 
 LARGEST = 1024  # wishes in one transaction
+GATHER = 0.0005  # seconds a busy driver waits for company
 IDLE = 1.0  # seconds before an idle driver goes home, so that a forgotten ledger can be collected
 
 
@@ -45,7 +46,7 @@ class Convoy:
         self._reset()
         if hasattr(os, "register_at_fork"):
             line = weakref.ref(self)
-            os.register_at_fork(after_in_child=lambda: (held := line()) and held._reset())
+            os.register_at_fork(after_in_child=lambda: _begin_again(line()))
 
     def _reset(self) -> None:
         # a child has its parent's line but not its driver: whoever waited there is served there
@@ -54,6 +55,7 @@ class Convoy:
         self._bell = threading.Lock()
         self._bell.acquire()
         self._resting = False
+        self._wanted = 1
         self._driver: threading.Thread | None = None
 
     def ride(self, wish: Any) -> Any:
@@ -64,7 +66,7 @@ class Convoy:
             if self._driver is None:
                 self._driver = threading.Thread(target=self._drive, name="sordino-ledger", daemon=True)
                 self._driver.start()
-            elif self._resting:
+            elif self._resting and len(self._waiting) >= self._wanted:
                 self._resting = False
                 self._bell.release()
         if not ticket.gate.acquire(timeout=self._patience):
@@ -72,7 +74,7 @@ class Convoy:
                 if withdrawn := ticket in self._waiting:
                     self._waiting.remove(ticket)
             if withdrawn:
-                raise LedgerError("SRD-603", "the ledger is busy.", "Try again; if it stays busy, look for a stopped process that holds it.")
+                raise LedgerError("SRD-603", "the ledger is busy.", "Try again; if it stays so, look for a stopped process that holds it.")
             ticket.gate.acquire()  # it is in a transaction now, and only the disk can be slow
         if ticket.error is not None:
             raise ticket.error
@@ -83,19 +85,32 @@ class Convoy:
             return [self._waiting.popleft() for _ in range(min(len(self._waiting), LARGEST))]
 
     def _drive(self) -> None:
+        rode = 0
         while True:
-            with self._mutex:
-                idle = not self._waiting
-                self._resting = idle
-            if idle and not self._bell.acquire(timeout=IDLE):
+            if rode > 2:
+                self._rest(rode // 2, GATHER)  # those who just rode often come back at once; leaving without them wastes a whole sync
+            if not self._rest(1, IDLE):
                 with self._mutex:
-                    if self._resting:
-                        self._resting, self._driver = False, None
+                    if not self._waiting:
+                        self._driver = None
                         return
-                self._bell.acquire()  # somebody rang just now
-            self._round()
+            rode = self._round()
 
-    def _round(self) -> None:
+    def _rest(self, wanted: int, seconds: float) -> bool:
+        """Sleep until this many wait, at most this long; True when they do."""
+        with self._mutex:
+            self._wanted, self._resting = wanted, len(self._waiting) < wanted
+            if not self._resting:
+                return True
+        if self._bell.acquire(timeout=seconds):
+            return True
+        with self._mutex:
+            if self._resting:
+                self._resting = False
+                return False
+        return self._bell.acquire()  # somebody rang just now
+
+    def _round(self) -> int:
         taken: list[Ticket] = []
 
         def take() -> list[Ticket]:
@@ -112,6 +127,12 @@ class Convoy:
                 ticket.error = _again(error)
         for ticket in taken:
             ticket.gate.release()
+        return len(taken)
+
+
+def _begin_again(convoy: Convoy | None) -> None:
+    if convoy is not None:
+        convoy._reset()
 
 
 def _again(error: BaseException) -> BaseException:

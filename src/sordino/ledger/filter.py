@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from sordino.ledger.budget import Budget
 from sordino.ledger.zcdp import epsilon_of, largest_rho
 from sordino.privacy.cost import Cost
 
-__all__ = ["GRAIN", "Filter", "Price", "PureFilter", "ZcdpFilter", "grains", "of_grains", "open_filter", "price_of", "read_filter"]
+__all__ = ["GRAIN", "Filter", "Price", "PureFilter", "ZcdpFilter", "grains", "grains_text", "of_grains", "open_filter", "price_of", "read_filter"]
 
 GRAIN = 10**60 * 232_792_560
 """Sums are kept in whole grains of 1/GRAIN: every decimal of up to 60 places, and every such decimal over 1..20, is a whole number of
@@ -28,11 +28,21 @@ def of_grains(count: int) -> Fraction:
     return Fraction(count, GRAIN)
 
 
+@lru_cache(maxsize=4096)
+def grains_text(text: str) -> int:
+    """The grains of a fraction written as text; the head of a book is read back far more often than it is new."""
+    return grains(Fraction(text))
+
+
 class Price(NamedTuple):
     """What the filter charges: its loss (epsilon or rho) and delta, both whole grains."""
 
     loss: Fraction
     delta: Fraction
+
+    @property
+    def grains(self) -> tuple[int, int]:
+        return grains(self.loss), grains(self.delta)
 
     def to_dict(self) -> dict[str, str]:
         return {"delta": str(self.delta), "loss": str(self.loss)}
@@ -42,12 +52,19 @@ def _on_grid(value: Fraction) -> Fraction:
     return value if GRAIN % value.denominator == 0 else of_grains(grains(value))
 
 
-@lru_cache(maxsize=4096)
 def price_of(cost: Cost, accounting: str) -> Price:
-    """The price of one release, remembered because the same queries come again and again."""
-    if accounting == "pure":
-        return Price(_on_grid(cost.epsilon), _on_grid(cost.delta))
+    """The price of one release."""
+    return Price(_on_grid(cost.epsilon), _on_grid(cost.delta)) if accounting == "pure" else _zcdp_price(cost)
+
+
+@lru_cache(maxsize=4096)
+def _zcdp_price(cost: Cost) -> Price:
+    # an exponential to sixty digits is slow, and the same queries come again and again
     return Price(_on_grid(cost.rho), _on_grid(cost.rho_delta))
+
+
+def _down(cap: Price) -> tuple[int, int]:
+    return cap.loss.numerator * GRAIN // cap.loss.denominator, cap.delta.numerator * GRAIN // cap.delta.denominator
 
 
 @dataclass(frozen=True)
@@ -66,6 +83,11 @@ class PureFilter:
     cap: Price
     accounting = "pure"
     word = "epsilon"
+
+    @cached_property
+    def limits(self) -> tuple[int, int]:
+        """The cap in whole grains, rounded down."""
+        return _down(self.cap)
 
     def epsilon(self, loss: Fraction) -> Fraction:
         """What this much loss guarantees as epsilon."""
@@ -95,6 +117,11 @@ class ZcdpFilter:
     conversion: Fraction
     accounting = "zcdp"
     word = "rho"
+
+    @cached_property
+    def limits(self) -> tuple[int, int]:
+        """The cap in whole grains, rounded down."""
+        return _down(self.cap)
 
     def epsilon(self, loss: Fraction) -> Fraction:
         """What this much rho guarantees as epsilon at half of the budget's delta."""

@@ -63,7 +63,7 @@ class MemoryStore:
 
     def rows(self, *, answers: bool = True) -> Iterator[Row]:
         with self._lock:
-            return iter(list(self._rows))
+            return iter([row._replace(sealed=self._sealed.get(row.number)) for row in self._rows])
 
     def close(self) -> None:
         pass

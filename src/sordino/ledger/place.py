@@ -8,17 +8,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-try:
-    import fcntl
-except ImportError:  # pragma: no cover - Windows has no flock; only memory and PostgreSQL ledgers run there
-    fcntl = None  # type: ignore[assignment]
-
 __all__ = ["NETWORK", "is_network_path", "locked", "private_directory", "state_directory", "sync", "sync_directory", "write_once"]
 
-NETWORK = frozenset(
-    "9p afs beegfs ceph cifs coda davfs fuse.ceph fuse.gcsfuse fuse.glusterfs fuse.rclone fuse.s3fs fuse.sshfs gfs gfs2 glusterfs lustre "
-    "ncpfs nfs nfs4 ocfs2 orangefs pvfs2 smb3 smbfs sshfs vboxsf virtiofs".split()
-)
+NETWORK = {
+    "9p", "afs", "beegfs", "ceph", "cifs", "coda", "davfs", "fuse.ceph", "fuse.gcsfuse", "fuse.glusterfs", "fuse.rclone", "fuse.s3fs",
+    "fuse.sshfs", "gfs", "gfs2", "glusterfs", "lustre", "ncpfs", "nfs", "nfs4", "ocfs2", "orangefs", "pvfs2", "smb3", "smbfs", "sshfs",
+    "vboxsf", "virtiofs",
+}  # fmt: skip
 
 
 def state_directory(state: str | os.PathLike[str] | None = None) -> Path:
@@ -33,17 +29,19 @@ def state_directory(state: str | os.PathLike[str] | None = None) -> Path:
 
 def private_directory(path: Path) -> Path:
     """This folder, made if need be, readable by its owner only."""
-    path.mkdir(parents=True, exist_ok=True, mode=0o700)
+    for folder in (path.parent, path):  # mkdir applies its mode to the last folder only
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     return path
 
 
 def sync(descriptor: int) -> None:
     """Wait until the disk has it; on macOS plain fsync stops at the drive's cache, so ask for the full one."""
-    full = getattr(fcntl, "F_FULLFSYNC", None)
-    if full is None:
+    if sys.platform == "darwin":
+        import fcntl
+
+        fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
+    else:
         os.fsync(descriptor)
-    else:  # pragma: no cover - macOS
-        fcntl.fcntl(descriptor, full)
 
 
 def sync_directory(path: Path) -> None:
@@ -58,9 +56,8 @@ def sync_directory(path: Path) -> None:
 @contextmanager
 def locked(descriptor: int) -> Iterator[None]:
     """Hold the advisory lock of an open file; the kernel drops it if we die."""
-    if fcntl is None:  # pragma: no cover - Windows
-        yield
-        return
+    import fcntl
+
     fcntl.flock(descriptor, fcntl.LOCK_EX)
     try:
         yield

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import NamedTuple, Protocol, TypeVar
 
 from sordino.ledger.filter import Price
@@ -12,15 +13,16 @@ from sordino.privacy.cost import Cost
 __all__ = ["Entry", "Found", "Head", "InDoubt", "Ledger", "Page", "Row", "Store"]
 
 T = TypeVar("T")
+NOTHING = Price(Fraction(0), Fraction(0))
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One charge in the book.
 
     `state` is "new" for the one call that inserted it, and only that call may look at data; "open" while no answer is recorded
-    (another caller computes, or died); "sealed" once `answer` holds the recorded bytes. `charged` is what the filter took and `spent`
-    the filter's total right after this charge; `cost` is None for a write-off, which has a price but no mechanism.
+    (another caller computes, or died); "sealed" once `answer` holds the recorded bytes. `charged` is what the filter took and `after`
+    the sums (loss, delta, own epsilons, in grains) right after this charge, known to the call that made it. `cost` is None for a
+    write-off, which has a price but no mechanism.
     """
 
     id: str
@@ -32,8 +34,8 @@ class Entry:
     analyst: str | None
     answer: bytes | None = None
     members: tuple[Cost, ...] = ()
-    charged: Price = Price(0, 0)  # type: ignore[arg-type]
-    spent: Price | None = None
+    charged: Price = NOTHING
+    after: tuple[int, int, int] | None = None
 
 
 class Ledger(Protocol):
@@ -57,7 +59,8 @@ class Ledger(Protocol):
 
 
 class Row(NamedTuple):
-    """One link of the chain as it is kept: the record's bytes, their hash with all before them, and an answer beside a seal."""
+    """One link of the chain as it is kept: the record's bytes, their hash with all before them, and beside them
+    what the store needs to find it: a seal's answer, a charge's request, key and the number of its seal."""
 
     number: int
     hash: bytes
@@ -65,9 +68,11 @@ class Row(NamedTuple):
     answer: bytes | None = None
     request: str | None = None
     key: bytes | None = None
+    sealed: int | None = None
 
 
-class Head(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Head:
     """The end of the chain and the sums so far, kept in the same transaction as the rows."""
 
     count: int

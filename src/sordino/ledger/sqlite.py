@@ -33,12 +33,51 @@ _ABANDONED: list[Any] = []  # a forked child must neither use nor close what its
 
 
 def _broken(error: sqlite3.Error) -> LedgerError:
-    if isinstance(error, sqlite3.DatabaseError) and getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+    if getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
         return LedgerError("SRD-601", "the ledger file is damaged.", "Restore it from a backup and adopt it.", reason=str(error))
     return LedgerError(
         "SRD-603", f"the ledger cannot be written durably ({error}).",
         "Free space on its disk, make the file writable, or wait for another writer.", reason=str(error),
     )  # fmt: skip
+
+
+class _Page:
+    """The store inside its transaction."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def _ask(self, statement: str, *parameters: Any) -> list[Any]:
+        return self._connection.execute(statement, parameters).fetchall()
+
+    def head(self) -> Head | None:
+        found = self._ask("SELECT count, hash, state FROM head")
+        return Head(*found[0]) if found else None
+
+    def hash_at(self, number: int) -> bytes | None:
+        found = self._ask("SELECT hash FROM entry WHERE number = ?", number)
+        return found[0][0] if found else None
+
+    def find(self, requests: Sequence[str]) -> dict[str, Found]:
+        if not requests:
+            return {}
+        found = self._ask(
+            "SELECT e.request, e.number, e.record, e.sealed, s.answer FROM entry e LEFT JOIN entry s ON s.number = e.sealed"
+            " WHERE e.request IN (SELECT value FROM json_each(?))", json.dumps(requests),
+        )  # fmt: skip
+        return {row[0]: Found(*row[1:]) for row in found}
+
+    def sealed(self, numbers: Sequence[int]) -> dict[int, int | None]:
+        if not numbers:
+            return {}
+        query = "SELECT number, sealed FROM entry WHERE request IS NOT NULL AND number IN (SELECT value FROM json_each(?))"
+        return dict(self._ask(query, json.dumps(numbers)))
+
+    def append(self, rows: Sequence[Row], seals: Iterable[tuple[int, int]], head: Head) -> None:
+        put = self._connection.executemany
+        put("INSERT INTO entry(number, hash, record, answer, request, key, sealed) VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+        put("UPDATE entry SET sealed = ? WHERE number = ?", seals)
+        self._connection.execute("REPLACE INTO head(one, count, hash, state) VALUES (1, ?, ?, ?)", (head.count, head.hash, head.state))
 
 
 class SqliteStore:
@@ -50,7 +89,7 @@ class SqliteStore:
         self._reset()
         if hasattr(os, "register_at_fork"):
             store = weakref.ref(self)
-            os.register_at_fork(after_in_child=lambda: (held := store()) and held._abandon())
+            os.register_at_fork(after_in_child=lambda: SqliteStore._abandon(store()))
 
     def _reset(self) -> None:
         self._reading = threading.Lock()
@@ -59,7 +98,9 @@ class SqliteStore:
         self._turnstile: int | None = None
         self._identity: tuple[int, int] | None = None
 
-    def _abandon(self) -> None:
+    def _abandon(self: SqliteStore | None) -> None:
+        if self is None:
+            return
         _ABANDONED.extend([self._reader, self._writer])
         if self._turnstile is not None:
             os.close(self._turnstile)
@@ -87,16 +128,15 @@ class SqliteStore:
             migration.prepare(self._writer, self.path)
             if fresh:
                 sync_directory(self.path.parent)
-            self._identity = self._inodes()
-        elif self._identity != self._inodes():
+        elif self._identity is not None and self._identity != self._inodes():
             raise LedgerError("SRD-602", "the ledger file was replaced while it was open.", "Close it and open it again.")
         return self._writer
 
-    def _inodes(self) -> tuple[int, int]:
+    def _inodes(self) -> tuple[int, int] | None:
         try:
             return os.stat(self.path).st_ino, os.stat(f"{self.path}-wal").st_ino
         except FileNotFoundError:
-            return (0, 0)
+            return None
 
     def transact(self, work: Callable[[Page], T]) -> T:
         try:
@@ -106,8 +146,9 @@ class SqliteStore:
                 connection = self._open()
                 try:
                     connection.execute("BEGIN IMMEDIATE")
-                    value = work(self)
+                    value = work(_Page(connection))
                     connection.execute("COMMIT")
+                    self._identity = self._identity or self._inodes()
                     return value
                 except BaseException:
                     if connection.in_transaction:
@@ -118,44 +159,9 @@ class SqliteStore:
         except OSError as error:
             raise LedgerError("SRD-603", f"the ledger cannot be reached ({error.strerror}).", "Make its folder writable.") from error
 
-    # ---- inside the transaction -------------------------------------------------------------------------------------------------
-
-    def _ask(self, statement: str, *parameters: Any) -> list[Any]:
-        assert self._writer is not None
-        return self._writer.execute(statement, parameters).fetchall()
-
-    def hash_at(self, number: int) -> bytes | None:
-        found = self._ask("SELECT hash FROM entry WHERE number = ?", number)
-        return found[0][0] if found else None
-
-    def find(self, requests: Sequence[str]) -> dict[str, Found]:
-        if not requests:
-            return {}
-        found = self._ask(
-            "SELECT e.request, e.number, e.record, e.sealed, s.answer FROM entry e LEFT JOIN entry s ON s.number = e.sealed"
-            " WHERE e.request IN (SELECT value FROM json_each(?))", json.dumps(requests),
-        )  # fmt: skip
-        return {row[0]: Found(*row[1:]) for row in found}
-
-    def sealed(self, numbers: Sequence[int]) -> dict[int, int | None]:
-        if not numbers:
-            return {}
-        query = "SELECT number, sealed FROM entry WHERE request IS NOT NULL AND number IN (SELECT value FROM json_each(?))"
-        return dict(self._ask(query, json.dumps(numbers)))
-
-    def append(self, rows: Sequence[Row], seals: Iterable[tuple[int, int]], head: Head) -> None:
-        assert self._writer is not None
-        self._writer.executemany("INSERT INTO entry(number, hash, record, answer, request, key) VALUES (?, ?, ?, ?, ?, ?)", rows)
-        self._writer.executemany("UPDATE entry SET sealed = ? WHERE number = ?", seals)
-        self._writer.execute("REPLACE INTO head(one, count, hash, state) VALUES (1, ?, ?, ?)", head)
-
     def head(self) -> Head | None:
-        """The head, seen from inside the transaction when one is open and from the last commit otherwise."""
-        query = "SELECT count, hash, state FROM head"
-        found = self._ask(query) if self._writer is not None and self._writer.in_transaction else self._read(query)
+        found = self._read("SELECT count, hash, state FROM head")
         return Head(*found[0]) if found else None
-
-    # ---- reading what is committed ----------------------------------------------------------------------------------------------
 
     def _read(self, statement: str, *parameters: Any) -> list[Any]:
         with self._reading:
@@ -177,7 +183,8 @@ class SqliteStore:
         return [row[0] for row in self._read(query, key)]
 
     def rows(self, *, answers: bool = True) -> Iterator[Row]:
-        query = f"SELECT number, hash, record, {'answer' if answers else 'NULL'}, request, key FROM entry WHERE number >= ? ORDER BY number LIMIT 500"
+        column = "answer" if answers else "NULL"
+        query = f"SELECT number, hash, record, {column}, request, key, sealed FROM entry WHERE number >= ? ORDER BY number LIMIT 500"
         start = 0
         while chunk := self._read(query, start):
             for row in chunk:

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from sordino.errors import BudgetExceeded
-from sordino.ledger.filter import GRAIN, Filter, Price, grains, of_grains
+from sordino.ledger.filter import Filter, Price, grains, grains_text, of_grains
 from sordino.ledger.record import canonical
 
 __all__ = ["Tally"]
@@ -46,19 +46,18 @@ class Tally:
     @classmethod
     def from_text(cls, text: str) -> Tally:
         state = json.loads(text)
-        loss, delta, naive = (grains(Fraction(state[name])) for name in ("loss", "delta", "naive"))
-        purses = {name: grains(Fraction(spent)) for name, spent in state["purses"].items()}
+        loss, delta, naive = (grains_text(state[name]) for name in ("loss", "delta", "naive"))
+        purses = {name: grains_text(spent) for name, spent in state["purses"].items()}
         return cls(loss, delta, naive, purses, state["policy"], state["versions"])
 
     @property
     def spent(self) -> Price:
         return Price(of_grains(self.loss), of_grains(self.delta))
 
-    def add(self, price: Price, epsilon: Fraction, analyst: str | None) -> None:
-        """Take a price, and the release's own epsilon for the plain sums."""
-        self.loss += grains(price.loss)
-        self.delta += grains(price.delta)
-        own = grains(epsilon)
+    def add(self, price: tuple[int, int], own: int, analyst: str | None) -> None:
+        """Take a price, and the release's own epsilon for the plain sums, all in grains."""
+        self.loss += price[0]
+        self.delta += price[1]
         self.naive += own
         if analyst is not None:
             self.purses[analyst] = self.purses.get(analyst, 0) + own
@@ -68,15 +67,15 @@ class Tally:
         kind = record["kind"]
         if kind in ("charge", "adopt"):
             charged = record["charged"]
-            price = Price(Fraction(charged["loss"]), Fraction(charged["delta"]))
+            price = grains_text(charged["loss"]), grains_text(charged["delta"])
             own = record["cost"]["epsilon"] if kind == "charge" else record["naive"]
-            self.add(price, Fraction(own), record.get("analyst"))
+            self.add(price, grains_text(own), record.get("analyst"))
         elif kind == "policy":
             self.policy = record["policy"]
         elif kind == "version":
             self.versions.append(record["version"])
 
-    def admit(self, filter: Filter, price: Price, epsilon: Fraction, analyst: str | None) -> None:
+    def admit(self, filter: Filter, price: tuple[int, int], epsilon: Fraction, analyst: str | None) -> None:
         """Refuse what a ceiling, a purse or the filter does not allow; every input is public."""
         ceiling = self.policy["max_per_release"]
         if ceiling is not None and epsilon > Fraction(ceiling):
@@ -92,18 +91,21 @@ class Tally:
             if epsilon > left:
                 raise BudgetExceeded(
                     "SRD-302", f"this release asks for epsilon {_show(epsilon)} and {analyst} has {_show(left)} of {_show(cap)} left.",
-                    "Ask for less, or ask the owner for a larger purse.", word="epsilon", analyst=analyst, asked=epsilon, left=left, cap=cap,
+                    "Ask for less, or ask the owner for more.", word="epsilon", analyst=analyst, asked=epsilon, left=left, cap=cap,
                 )  # fmt: skip
-        for word, asked, spent, cap in (
-            (filter.word, price.loss, self.loss, filter.cap.loss),
-            ("delta", price.delta, self.delta, filter.cap.delta),
-        ):
-            if spent + grains(asked) > cap.numerator * GRAIN // cap.denominator:
-                left = max(Fraction(0), cap - of_grains(spent))
-                raise BudgetExceeded(
-                    "SRD-301", f"this release asks for {word} {_show(asked)} and {_show(left)} of {_show(cap)} is left.",
-                    "Ask for less, or reuse an answer that is already recorded.", word=word, asked=asked, left=left, cap=cap,
-                )  # fmt: skip
+        limits = filter.limits
+        if self.loss + price[0] > limits[0]:
+            raise _refused(filter.word, price[0], self.loss, limits[0])
+        if self.delta + price[1] > limits[1]:
+            raise _refused("delta", price[1], self.delta, limits[1])
+
+
+def _refused(word: str, asked: int, spent: int, cap: int) -> BudgetExceeded:
+    facts = {"asked": of_grains(asked), "left": of_grains(max(0, cap - spent)), "cap": of_grains(cap)}
+    return BudgetExceeded(
+        "SRD-301", f"this release asks for {word} {_show(facts['asked'])} and {_show(facts['left'])} of {_show(facts['cap'])} is left.",
+        "Ask for less, or reuse an answer that is already recorded.", word=word, **facts,
+    )  # fmt: skip
 
 
 def _show(value: Fraction) -> str:

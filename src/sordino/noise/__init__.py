@@ -6,12 +6,11 @@ from typing import Any
 
 from sordino.errors import QueryError
 from sordino.noise import discrete, rounding
-from sordino.noise.rounding import output_grid
 from sordino.noise.stream import stream
 from sordino.privacy.discrete import ArgMax, Bernoulli, Categorical, DiscreteLaplace, UniformInteger
 from sordino.privacy.law import Placed
 
-__all__ = ["draw", "output_grid"]
+__all__ = ["draw"]
 
 
 def draw(law: Any) -> Any:

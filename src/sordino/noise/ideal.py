@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from sordino.errors import QueryError, SordinoError
-from sordino.privacy.law import GaussianLaw, GeneralizedCauchy, LaplaceLaw, PowerLaw, StudentT
+from sordino.privacy.families import GaussianLaw, GeneralizedCauchy, LaplaceLaw, PowerLaw, StudentT
 
 __all__ = ["SLACK", "magnitude", "self_check"]
 

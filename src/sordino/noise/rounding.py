@@ -10,7 +10,6 @@ zero, so this ends. f is an integer, so f/grid has an exact remainder. QED
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -91,8 +90,3 @@ def _refine(law: Placed, word: int, location: int, scale: Fraction, stream: Stre
                 lower, upper = (min(max(int(mpmath.floor(end)), low), high) for end in ends)
                 if lower == upper:
                     return grid * lower
-
-
-def output_grid(largest_scale: Fraction) -> int:
-    """The public output grid for a largest public scale, in input grid steps: a power of two near largest_scale 2^-24, at least 1."""
-    return 2 ** max(0, math.ceil(math.log2(largest_scale)) - 24) if largest_scale > 0 else 1

@@ -6,7 +6,8 @@ from sordino.privacy.admissible import Admissible, admissible
 from sordino.privacy.certificate import Certificate, Verdict
 from sordino.privacy.composition import compose
 from sordino.privacy.cost import Cost
-from sordino.privacy.law import GaussianLaw, GeneralizedCauchy, LaplaceLaw, Law, PowerLaw, StudentT
+from sordino.privacy.families import GaussianLaw, GeneralizedCauchy, LaplaceLaw, PowerLaw, StudentT
+from sordino.privacy.law import Law
 from sordino.privacy.losses import Loss, loss
 from sordino.privacy.relation import PrivacyUnit, Relation
 

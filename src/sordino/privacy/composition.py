@@ -74,7 +74,7 @@ def compose(costs: Iterable[Cost], *, rule: str = "basic", delta: float | Fracti
 
     Theorem. basic: epsilons and deltas add. zcdp: rhos add, the deltas that stay beside them add, and the rest of delta pays the
     conversion. pld: the composed privacy-loss distribution at delta, or whichever of the other two rules is cheaper within delta.
-    Proof. Dwork, Kenthapadi, McSherry, Mironov and Naor 2006; Bun and Steinke 2016 (Lemmas 2.3 and 8.1); `sordino.privacy.pld`. The
+    Proof. Dwork, Kenthapadi, McSherry, Mironov and Naor 2006; Bun and Steinke 2016; `sordino.privacy.pld`. The
     three are theorems about the same releases, so the least of them holds. QED
     """
     costs = list(costs)

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino.privacy.law import GaussianLaw, LaplaceLaw, Noise
+from sordino.privacy.families import GaussianLaw, LaplaceLaw
+from sordino.privacy.law import Noise
 
 __all__ = ["Dilation"]
 

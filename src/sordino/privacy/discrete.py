@@ -115,6 +115,11 @@ def _exponential_winner(s: NDArray[np.float64]) -> NDArray[np.float64]:
 def _laplace_winner(s: NDArray[np.float64]) -> NDArray[np.float64]:
     from scipy.integrate import quad
 
+    if len(s) == 2:  # the difference of two Laplace variables has tail e^{-d} (1/2 + d/4)
+        gap = abs(float(s[0] - s[1]))
+        loser = math.exp(-gap) * (0.5 + gap / 4)
+        return np.array([loser, 1 - loser]) if s[0] < s[1] else np.array([1 - loser, loser])
+
     def integrand(z: float, i: int) -> float:
         others = z + s[i] - np.delete(s, i)
         cdf = np.where(others < 0, np.exp(np.minimum(others, 0)) / 2, 1 - np.exp(-np.maximum(others, 0)) / 2)

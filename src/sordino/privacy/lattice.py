@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import irfft, rfft
-from scipy.special import ndtr
 
-from sordino.privacy.pair import NUDGE, Floats, Pair
+from sordino.privacy.pair import Floats, Pair, gaussian_dots
 
 __all__ = ["Curve", "Tilt", "transform"]
 
@@ -71,10 +70,17 @@ class Curve:
     def delta(self, epsilon: float) -> float:
         if epsilon < self.losses[0] and not self.complete:
             return 1.0
-        first = int(np.searchsorted(self.losses, epsilon, side="right"))
-        gain = -np.expm1(epsilon - self.losses[first:])
-        worst = float(np.max(self.price[first:] * gain, initial=0.0))
-        return min(1.0, (float(self.masses[first:] @ gain) + self.error * worst + self.missing) * (1 + self.growth))
+        above, gain, doubt = self._above(epsilon)
+        return min(1.0, (float(self.masses[above] @ gain) + doubt) * (1 + self.growth))
+
+    def doubt(self, epsilon: float) -> float:
+        """How much of delta is not loss but the margin for rounding and for the window."""
+        return self._above(epsilon)[2]
+
+    def _above(self, epsilon: float) -> tuple[slice, Floats, float]:
+        above = slice(int(np.searchsorted(self.losses, epsilon, side="right")), None)
+        gain = -np.expm1(epsilon - self.losses[above])
+        return above, gain, self.error * float(np.max(self.price[above] * gain, initial=0.0)) + self.missing
 
     def epsilon(self, delta: float) -> float:
         """The least epsilon whose bound is at most delta; infinite if there is none."""
@@ -132,14 +138,15 @@ class Product:
         product = self.powers[-1]
         for power in reversed(self.powers[:-1]):
             product = product * product * power
-        return np.maximum(np.roll(irfft(product, n=self.size), -((bottom - self.start) % self.size)), 0.0)
+        around: Floats = irfft(product, n=self.size)
+        return np.maximum(np.roll(around, -((bottom - self.start) % self.size)), 0.0)
 
 
 def transform(tilt: Tilt, theta: float) -> Curve:
     r"""The composed loss near its mean under the tilt theta >= 0.
 
     Theorem. `Curve.delta` is never below the hockey stick of the composition, whatever theta, step and size are.
-    Proof. Each part is dominated by its dots, the Gaussian by `_gaussian` with its upper tail counted as missing; compositions of
+    Proof. Each part is dominated by its dots, the Gaussian by `gaussian_dots` with its upper tail counted as missing; compositions of
     dominating pairs dominate (Dong, Roth and Su 2022). With m_theta = e^{theta l - kappa} P the tilted laws convolve, and the cyclic
     convolution of length N holds at l the sum of m_theta(l + kN step) over k, which is at least m_theta(l): aliasing only adds. Losses
     above the window are bounded by Chernoff, P(l >= top) <= e^{kappa(t) - t top}; losses below epsilon do not count, and below the
@@ -147,7 +154,7 @@ def transform(tilt: Tilt, theta: float) -> Curve:
     so a tilted law, whose 2-norm is at most one, is off by 7 u log2(N) sqrt(N) in the frequency 2-norm; factors are at most one in
     modulus, so K factors with their products are off by (7 log2(N) + 8) u K sqrt(N), which by Cauchy-Schwarz also bounds the 1-norm
     of the masses; we double it, and claim nothing when it exceeds a hundredth. Relative errors of the masses and of the exponents are
-    at most u (8 + theta width) for each factor; we take eight times that and 1e-9. QED
+    at most u (8 + (1 + theta) width) for each factor; we take eight times that and 1e-9. QED
     """
     _, mean, variance = tilt(theta)
     size, step = _grid(tilt, theta, variance)
@@ -156,47 +163,30 @@ def transform(tilt: Tilt, theta: float) -> Curve:
         product.take(*pair.dots(step), times)
     missing = 0.0
     if tilt.mu_squared:
-        low, cells, missing = _gaussian(math.sqrt(tilt.mu_squared), theta, step)
+        low, cells, missing = gaussian_dots(math.sqrt(tilt.mu_squared), theta, step, REACH)
         product.take(low, cells, 1)
     complete = product.stop - product.start < size
     bottom = product.start if complete else math.floor(mean / step) - size // 2
-    losses = np.arange(bottom, bottom + size) * step
+    losses: Floats = np.arange(bottom, bottom + size, dtype=np.float64) * step
     if product.stop >= bottom + size:
         power = product.cumulant + product.further - (theta + product.beyond) * (bottom + size) * step
         missing += math.exp(min(0.0, power + 1e-6))
     price = np.exp(np.minimum(product.cumulant - theta * losses, 700.0))
     count = sum(times for _, times in tilt.parts) + 2
     error = 2 * (7 * math.log2(size) + 8) * UNIT * count * math.sqrt(size)
-    growth = 1e-9 + 8 * UNIT * count * (8 + theta * max(pair.width for pair, _ in tilt.parts))
+    growth = 1e-9 + 8 * UNIT * count * (8 + (1 + theta) * max(pair.width for pair, _ in tilt.parts))
     return Curve(losses, product.masses(bottom) * price, price, error if error < 0.01 else 1e300, missing, growth, complete)
 
 
 def _grid(tilt: Tilt, theta: float, variance: float) -> tuple[int, float]:
     """Size and step: wide enough for the window, fine enough that the dots add little variance."""
     count = sum(times for _, times in tilt.parts)
-    full = 2 * sum(pair.width * times for pair, times in tilt.parts) + (2 * REACH + theta) * math.sqrt(tilt.mu_squared)
+    full = 2 * sum(pair.width * times for pair, times in tilt.parts)
+    full += 2 * REACH * math.sqrt(tilt.mu_squared) + theta * tilt.mu_squared
     span = 1.02 * min(full, 2 * REACH * math.sqrt(variance) + 4 * max(pair.width for pair, _ in tilt.parts))
-    wish = math.log2(span / math.sqrt(4 * SPREAD * max(variance, 1e-300) / count))
+    deviation = max(math.sqrt(variance), span / 400)  # a tilt that leaves one atom has no variance; no grid is that fine
+    wish = math.log2(span / deviation * math.sqrt(count / (4 * SPREAD)))
     size = 2 ** min(LARGEST, max(SMALLEST, math.ceil(wish)))
     step = span / (0.9 * size)
     heavy = max(tilt.parts, key=lambda part: part[0].width * part[1])[0].width
     return size, heavy / math.ceil(heavy / step) if heavy > 10 * step else step  # the heaviest part's atoms then fall on the grid
-
-
-def _gaussian(mu: float, theta: float, step: float) -> tuple[int, Floats, float]:
-    r"""First index, masses on the grid, and the mass above it, of a law that dominates the mu-Gaussian.
-
-    Theorem. Rounding each cell's loss up dominates; so does, in cells above zero, leaving the share 1/(1 + e^{step/2}) at the lower end.
-    Proof. The first raises losses. For the second, the half-tilted density e^{-l/2} dP is that of N(0, mu^2), which falls in a cell above
-    zero, so connecting the dots puts at most half of the half-tilted mass at the upper end; exactly half, at the same P-mass, is the
-    share stated, and moves mass up. Boundaries are nudged down and masses inflated by more than their rounding. QED
-    """
-    low, high = math.floor((mu / 2 - REACH) * mu / step), math.ceil((mu / 2 + theta * mu + REACH) * mu / step)
-    index = np.arange(low, high + 1)
-    z = ((index - NUDGE) * step - mu * mu / 2) / mu
-    cells = np.where(z[1:] > 0, ndtr(-z[:-1]) - ndtr(-z[1:]), ndtr(z[1:]) - ndtr(z[:-1]))
-    cells = np.maximum(cells, 0.0) * (1 + 1e-12 + 1e-14 * mu / step)
-    stay = np.where(index[:-1] > 0, 1 / (1 + math.exp(step / 2)), 0.0)
-    masses = np.concatenate([[float(ndtr(z[0]))], cells * (1 - stay)])
-    masses[:-1] += cells * stay
-    return low, masses, float(ndtr(-z[-1])) * (1 + 1e-9)

@@ -25,7 +25,7 @@ class PrivacyLoss:
     Theorem. `delta(epsilon)` and `epsilon(delta)` are upper bounds for every adaptive composition of releases whose families and
     parameters were fixed in advance.
     Proof. Each part is a dominating pair (`Pair`); Gaussians of mu_i are together one of mu^2 = sum of mu_i^2 (Dong, Roth and Su 2022);
-    compositions of dominating pairs dominate (Zhu, Dong and Wang 2022, Theorem 10); the losses are summed from above (`transform`).
+    compositions of dominating pairs dominate (Zhu, Dong and Wang 2022); the losses are summed from above (`transform`).
     An outcome of infinite loss counts in full: delta = i + (1 - i) times the delta of the finite losses. QED
     """
 
@@ -61,8 +61,15 @@ class PrivacyLoss:
         if not parts:
             return gaussian_epsilon(math.sqrt(self.mu_squared), delta) if self.mu_squared else 0.0
         tilt = Tilt(_classes(parts), float(self.mu_squared))
-        goal = math.log(delta)
-        return transform(tilt, tilt.where(lambda theta, at: at[0] - theta * at[1] < goal)).epsilon(delta)
+        theta = tilt.where(lambda theta, at: at[0] - theta * at[1] < math.log(delta))
+        best = math.inf
+        for _ in range(6):
+            curve = transform(tilt, theta)
+            best = min(best, found := curve.epsilon(delta))
+            if math.isfinite(found) and curve.doubt(found) < 1e-3 * delta:
+                break
+            theta /= 4  # tilted too far: Chernoff's exponent overshoots when delta is near its largest value
+        return best
 
     def _directions(self) -> list[tuple[Mapping[Pair, int], float]]:
         there = (self.forward, self.infinite[0])

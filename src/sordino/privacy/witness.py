@@ -17,7 +17,7 @@ from sordino.privacy.cost import gaussian_delta
 from sordino.privacy.dilation import Dilation
 from sordino.privacy.law import Noise
 
-__all__ = ["Closed", "Dilated", "Finite", "GaussianShift", "LaplaceShift", "Witness"]
+__all__ = ["Closed", "Dilated", "Finite", "GaussianShift", "LaplaceShift", "Witness", "weighted_laplace"]
 
 ROUNDING = 1e-9
 Probabilities = Mapping[Any, float] | Sequence[float]
@@ -137,3 +137,13 @@ class Closed:
 
     def delta(self, epsilon: float) -> float:
         return self.hockey(epsilon)
+
+
+def weighted_laplace(p: Any, q: Any, shift: Any, epsilon: float) -> Any:
+    """The hockey stick of p Lap(0) over q Lap(shift), unit scale: two sub-probabilities on the same branch of a mechanism; vectorised."""
+    p, q, shift = np.broadcast_arrays(np.asarray(p, float), np.asarray(q, float), np.asarray(shift, float))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        level = np.where(p > 0, epsilon + np.log(q) - np.log(p), np.inf)
+        inside = p * -np.expm1(np.minimum((level - shift) / 2, 0.0))
+        outside = np.maximum(p - math.exp(min(epsilon, 700.0)) * q, 0.0)
+    return np.where(level >= shift, 0.0, np.where(level <= -shift, outside, inside))

@@ -1,4 +1,4 @@
-"""Distance to instability: how many units must change before something bad can happen. Each of them moves by at most one between neighbours.
+"""Distance to instability: how many units must change before something bad can happen. Each moves by at most one between neighbours.
 
 For a statistic: before a table with local sensitivity above a proposed bound is reached. For a mode or a top-k set: before one more
 unit could change the answer.
@@ -25,10 +25,10 @@ __all__ = ["from_rungs", "iqr", "max", "mean", "median", "min", "mode", "quantil
 def from_rungs(rungs: Callable[[int], float] | ArrayLike, *, above: float, limit: int | None = None) -> int:
     """The least k with A(x, k) > above, at most the number of rungs given (or `limit` for a function k -> A(x, k)).
 
-    Theorem. For a legal ladder, A(x, k) <= A(x', k + 1), it moves by at most one between neighbours and never exceeds the number of steps to a table
-    with local sensitivity above `above`.
-    Proof. If A(x, k) > above then A(x', k + 1) > above; a minimum with a constant keeps a step of one. If LS(y) > above at d(x, y) = k then
-    A(x, k) >= LS(y) > above. QED
+    Theorem. For a legal ladder, A(x, k) <= A(x', k + 1), it moves by at most one between neighbours and never exceeds the number of
+    steps to a table with local sensitivity above `above`.
+    Proof. If A(x, k) > above then A(x', k + 1) > above; a minimum with a constant keeps a step of one. If LS(y) > above at d(x, y)
+    = k then A(x, k) >= LS(y) > above. QED
     """
     if math.isnan(above):
         raise QueryError("SRD-103", "above is NaN.", "Give the proposed sensitivity as a number.")
@@ -50,15 +50,16 @@ def mode(counts: Mapping[Hashable, int], *, relation: str = "add_remove", max_ro
 
 
 def top_k(counts: Mapping[Hashable, int], k: int, *, relation: str = "add_remove", max_rows: int = 1) -> int:
-    """How many units can change before one more could change the set of the k most frequent keys, ties going to the lowest key in byte order.
+    """How many units can change before one more could change the set of the k most frequent keys; ties go to the lowest key in bytes.
 
-    Theorem. Let a be the k-th and b the next key by (count falling, key rising), and let an unseen key below all others stand in with count 0 where keys run
-    out. With need = c_a - c_b, plus one if a wins a tie, and c rows of a person per key, the distance is max(0, ceil(need / c) - 1) when people come and
-    go and max(0, ceil(need / (2 c)) - 1) when they are replaced; without the unseen key it would be too large.
-    Proof. The set changes when some outsider passes some member. The last member and the first outsider need least, because every other pair has a larger
-    difference or the same one and a worse tie. A person moves a difference by at most c (one count rises or another falls), by 2 c when replaced. So need / c people, rounded
-    up, can change the set, and one fewer reach a table next to a change. Keys nobody holds yet are outsiders too, and when all rows of a
-    vanish the set shrinks: both need no more than c_a. QED
+    Theorem. Let a be the k-th and b the next key by (count falling, key rising), and let an unseen key below all others stand in
+    with count 0 where keys run out. With need = c_a - c_b, plus one if a wins a tie, and c rows of a person per key, the distance
+    is max(0, ceil(need / c) - 1) when people come and go and max(0, ceil(need / (2 c)) - 1) when they are replaced; without the
+    unseen key it would be too large.
+    Proof. The set changes when some outsider passes some member. The last member and the first outsider need least, because every
+    other pair has a larger difference or the same one and a worse tie. A person moves a difference by at most c (one count rises or
+    another falls), by 2 c when replaced. So need / c people, rounded up, can change the set, and one fewer reach a table next to a
+    change. Keys nobody holds yet are outsiders too, and when all rows of a vanish the set shrinks: both need no more than c_a. QED
     """
     size, rows = whole("k", k, 1), whole("max_rows", max_rows, 1)
     reach = rows if Relation.of(relation) is Relation.ADD_REMOVE else 2 * rows
@@ -83,7 +84,7 @@ def median(x: ArrayLike, *, bounds: Bounds, above: float, relation: str = "add_r
 def quantile(
     x: ArrayLike, *, q: float | Fraction | str, bounds: Bounds, above: float, relation: str = "add_remove", max_rows: int = 1
 ) -> int | float:
-    """The least k with A(x, k) > above for the order statistic of rank max(1, ceil(q n)), infinity if there is none; see `position.quantile`."""
+    """The least k with A(x, k) > above for rank max(1, ceil(q n)), infinity if there is none; see `position.quantile`."""
     return position.quantile(x, q=q, bounds=bounds, relation=relation, max_rows=max_rows).distance(above)
 
 
@@ -112,7 +113,9 @@ def trimmed_mean(x: ArrayLike, *, trim: int, bounds: Bounds, above: float, relat
     return average.trimmed_mean(x, trim=trim, bounds=bounds, relation=relation, max_rows=max_rows).distance(above)
 
 
-def winsorized_mean(x: ArrayLike, *, trim: int, bounds: Bounds, above: float, relation: str = "add_remove", max_rows: int = 1) -> int | float:
+def winsorized_mean(
+    x: ArrayLike, *, trim: int, bounds: Bounds, above: float, relation: str = "add_remove", max_rows: int = 1
+) -> int | float:
     """The least k with A(x, k) > above for the winsorised mean, infinity if there is none; see `average.winsorized_mean`."""
     return average.winsorized_mean(x, trim=trim, bounds=bounds, relation=relation, max_rows=max_rows).distance(above)
 

@@ -14,9 +14,9 @@ SWEEPS = 16  # vectorised sweeps before the sequential chain; usually a handful 
 def upper_hull(x: Array, y: Array) -> Array:
     """Indices of the vertices of the upper right hull of points whose y falls strictly and whose x rises strictly.
 
-    A point on or under the segment between its two surviving neighbours is never the only best in any direction, so it may go. A sweep deletes
-    such points at every other place only: of two neighbours that lean on each other one stays, and rounding errors cannot add up along
-    a run. The chain of Andrew (1979) finishes what is left.
+    A point on or under the segment between its two surviving neighbours is never the only best in any direction, so it may go. A
+    sweep deletes such points at every other place only: of two neighbours that lean on each other one stays, and rounding errors
+    cannot add up along a run. The chain of Andrew (1979) finishes what is left.
     """
     keep = np.arange(len(x))
     for sweep in range(SWEEPS):
@@ -41,13 +41,15 @@ def upper_hull(x: Array, y: Array) -> Array:
 def best_pair(upper: Array, up: Array, lower: Array, down: Array) -> float:
     r"""The largest up_a down_b (upper_a - lower_b) over all pairs, in time linear in the two lengths (plus one binary search each).
 
-    `upper` does not fall, `lower` does not rise, and the weights `up`, `down` are positive and do not rise: going further out costs more.
+    `upper` does not fall, `lower` does not rise, and the weights `up`, `down` are positive and do not rise: going further out costs
+    more.
 
-    Theorem. With X_a = upper_a - c and Y_b = c - lower_b for any c between the sequences, the answer is max_b down_b max_a <(up_a X_a, up_a), (1, Y_b)>,
-    and the inner maximum is attained at a vertex of the upper right hull of the points (up_a X_a, up_a).
-    Proof. up_a (X_a + Y_b) is the inner product; a linear form over finitely many points with a direction in the positive quadrant is
-    maximal at such a vertex. Along the hull the slopes are monotone, so each Y_b finds its vertex by binary search among the slopes. X and Y
-    are non-negative: nothing cancels, and a rounding error in the choice of the vertex costs a relative rounding error in the value. QED
+    Theorem. With X_a = upper_a - c and Y_b = c - lower_b for any c between the sequences, the answer is max_b down_b max_a <(up_a
+    X_a, up_a), (1, Y_b)>, and the inner maximum is attained at a vertex of the upper right hull of the points (up_a X_a, up_a).
+    Proof. up_a (X_a + Y_b) is the inner product; a linear form over finitely many points with a direction in the positive quadrant
+    is maximal at such a vertex. Along the hull the slopes are monotone, so each Y_b finds its vertex by binary search among the
+    slopes. X and Y are non-negative: nothing cancels, and a rounding error in the choice of the vertex costs a relative rounding
+    error in the value. QED
     """
     if not len(upper) or not len(lower):
         return 0.0

@@ -22,8 +22,8 @@ class Ladder:
     """A(x, k) for one table x: non-decreasing in k, at least the local sensitivity of every table within distance k, never above `top`.
 
     `block(k0, k1)` gives the rungs k0 <= k < k1, `top` is the global sensitivity, and from rung `depth` on nothing changes.
-    `quick(beta, K)`, where there is one, gives max e^(-beta k) A(x, k) over all k < K (further k do no harm) without listing the rungs.
-    A ladder is legal when A(x, k) <= A(x', k + 1) for all neighbours; everything below rests on that one inequality.
+    `quick(beta, K)`, where there is one, gives max e^(-beta k) A(x, k) over all k < K (further k do no harm) without listing the
+    rungs. A ladder is legal when A(x, k) <= A(x', k + 1) for all neighbours; everything below rests on that one inequality.
     """
 
     block: Callable[[int, int], Array]
@@ -38,7 +38,7 @@ class Ladder:
 
     def rungs(self, count: int) -> Array:
         """A(x, 0), ..., A(x, count - 1)."""
-        return self.block(0, whole("count", count, 0))
+        return self.block(0, whole("count", count, 0)) if count else self.block(0, 1)[:0]
 
     def local(self) -> Any:
         """A(x, 0), the local sensitivity, as a plain number."""
@@ -48,9 +48,10 @@ class Ladder:
         """S(x) = max_k e^(-beta k) A(x, k), or with a public window K the larger of the first K terms and e^(-beta K) top.
 
         Theorem. S >= LS and S(x) <= e^beta S(x') for neighbours, for every window; the early stop does not change the value.
-        Proof. The term k = 0 is at least LS(x). e^(-beta k) A(x, k) <= e^beta e^(-beta (k+1)) A(x', k+1), which is at most e^beta S(x'): for k + 1 < K it
-        is one of the terms, for k + 1 = K it is at most e^(-beta K) top. Terms beyond k are at most e^(-beta k) top, so
-        once that is no larger than the maximum so far nothing can change (Nissim, Raskhodnikova, Smith 2007). QED
+        Proof. The term k = 0 is at least LS(x). e^(-beta k) A(x, k) <= e^beta e^(-beta (k+1)) A(x', k+1), which is at most e^beta
+        S(x'): for k + 1 < K it is one of the terms, for k + 1 = K it is at most e^(-beta K) top. Terms beyond k are at most
+        e^(-beta k) top, so once that is no larger than the maximum so far nothing can change (Nissim, Raskhodnikova, Smith 2007).
+        QED
         """
         rate, limit = decay(beta), None if window is None else whole("window", window, 0)
         best, done, size = 0.0, 0, FIRST
@@ -91,17 +92,24 @@ class Ladder:
         """The ladder of people with at most `rows` rows each, from the ladder of rows.
 
         Theorem. sum_{i < m} A(x, k m + i) bounds the sensitivity to a person within k people, and is a legal ladder again.
-        Proof. k people are at most k m row steps, and one more person at most m further ones; the i-th starts within k m + i of x and moves f by at
-        most A(x, k m + i). With x' one person, hence at most m rows away, A(x, k m + i) <= A(x', (k + 1) m + i) by m uses of legality. Taking the
-        minimum with a constant keeps both properties. QED
+        Proof. k people are at most k m row steps, and one more person at most m further ones; the i-th starts within k m + i of x
+        and moves f by at most A(x, k m + i). With x' one person, hence at most m rows away, A(x, k m + i) <= A(x', (k + 1) m + i)
+        by m uses of legality. Taking the minimum with a constant keeps both properties. QED
         """
         if rows == 1:
             return self
 
         def block(k0: int, k1: int) -> Array:
-            return np.minimum(self.block(k0 * rows, k1 * rows).reshape(-1, rows).sum(axis=1), top)
+            return np.asarray(np.minimum(self.block(k0 * rows, k1 * rows).reshape(-1, rows).sum(axis=1), top))
 
         return Ladder(block, top, -(-self.depth // rows))
+
+    def larger(self, other: Ladder) -> Ladder:
+        """Rung by rung the larger of two ladders; legal if both are."""
+        mine, theirs = self.quick, other.quick
+        both = None if mine is None or theirs is None else lambda beta, count: max(mine(beta, count), theirs(beta, count))
+        depth = max(self.depth, other.depth)
+        return Ladder(lambda k0, k1: np.maximum(self.block(k0, k1), other.block(k0, k1)), max(self.top, other.top), depth, both)
 
     def over(self, divisor: int) -> Ladder:
         """Every rung divided by the same public number."""

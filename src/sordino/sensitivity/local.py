@@ -13,7 +13,19 @@ from numpy.typing import ArrayLike
 from sordino.sensitivity import average, position
 from sordino.sensitivity.order import Bounds
 
-__all__ = ["iqr", "max", "mean", "median", "min", "quantile", "trimmed_mean", "trimmed_sum", "variance", "winsorized_mean", "winsorized_sum"]
+__all__ = [
+    "iqr",
+    "max",
+    "mean",
+    "median",
+    "min",
+    "quantile",
+    "trimmed_mean",
+    "trimmed_sum",
+    "variance",
+    "winsorized_mean",
+    "winsorized_sum",
+]
 
 
 def median(x: ArrayLike, *, bounds: Bounds, relation: str = "add_remove", max_rows: int = 1) -> Any:

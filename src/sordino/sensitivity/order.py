@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sordino.errors import QueryError
 
-__all__ = ["Array", "Bounds", "Number", "Order", "decay", "limits", "rank", "share", "whole"]
+__all__ = ["WIDEST", "Array", "Bounds", "Number", "Order", "decay", "limits", "rank", "share", "whole"]
 
 Array = NDArray[Any]
 Number = int | float
@@ -32,7 +32,7 @@ def limits(bounds: Bounds) -> tuple[Number, Number]:
     except (TypeError, ValueError, OverflowError):
         raise QueryError("SRD-104", f"bounds are {bounds!r}.", "Give bounds=(lower, upper), two public numbers.") from None
     if not low <= high:
-        raise QueryError("SRD-104", f"bounds ({low}, {high}) are reversed or not numbers.", "Give bounds=(lower, upper) with lower <= upper.")
+        raise QueryError("SRD-104", f"bounds ({low}, {high}) are reversed or no numbers.", "Give bounds=(lower, upper), lower <= upper.")
     if not math.isfinite(high - low) or (whole_numbers and max(abs(low), abs(high)) >= WIDEST // 2):
         raise QueryError("SRD-104", f"bounds ({low}, {high}) are too wide.", "Give finite bounds; whole numbers below 2**61.")
     return low, high
@@ -73,7 +73,9 @@ def rank(q: float | Fraction | str, n: int) -> int:
 
 
 def ascending(values: Array) -> bool:
-    return all(bool((values[i : i + CHUNK] <= values[i + 1 : i + 1 + CHUNK]).all()) for i in range(0, len(values) - 1, CHUNK))
+    """Whether a column is sorted already, NaN counting as a descent."""
+    left, right = values[:-1], values[1:]
+    return all(bool((left[i : i + CHUNK] <= right[i : i + CHUNK]).all()) for i in range(0, len(left), CHUNK))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -151,6 +153,8 @@ class Order:
         return self.span(i, i)[0]
 
     def total(self) -> Any:
-        """The sum of the clamped column: exact for integers, correctly rounded for floats."""
+        """The sum of the clamped column, exact for whole numbers."""
         column = self.span(1, self.n)
-        return sum(map(int, column)) if self.exact else math.fsum(column)
+        if self.exact and self.n * max(abs(self.lower), abs(self.upper)) >= WIDEST:
+            return sum(column.tolist())
+        return column.sum().item()

@@ -35,20 +35,21 @@ def replaced(order: Order, at: int, rows: int) -> Ladder:
 def median(x: ArrayLike, *, bounds: Bounds, relation: str = "add_remove", max_rows: int = 1) -> Ladder:
     """The lower median, rank ceil(n/2): one gap per k when rows come and go, the best window of k + 1 when they are replaced.
 
-    Theorem. Add_remove: A(k) = x_(floor((n+k)/2) + 1) - x_(ceil((n-1-k)/2)), exactly. Replace: `window_ladder` at ceil(n/2), exactly.
-    Proof. `quantile_box` at q = 1/2 with o = k and p = k + 1: of its two gaps the one with the even sum of n and steps contains the other. QED
+    Theorem. Add_remove: A(k) = x_(floor((n+k)/2) + 1) - x_(ceil((n-1-k)/2)), exactly. Replace: `window_ladder` at ceil(n/2),
+    exactly.
+    Proof. `quantile_box` at q = 1/2 with o = k and p = k + 1: of its two gaps the one with the even sum of n and steps contains the
+    other. QED
     """
     order, replace, rows = door(x, bounds, relation, max_rows)
     return replaced(order, rank("0.5", order.n), rows) if replace else quantile_box(order, Fraction(1, 2), rows)
 
 
-def quantile(
-    x: ArrayLike, *, q: float | Fraction | str, bounds: Bounds, relation: str = "add_remove", max_rows: int = 1
-) -> Ladder:
+def quantile(x: ArrayLike, *, q: float | Fraction | str, bounds: Bounds, relation: str = "add_remove", max_rows: int = 1) -> Ladder:
     """The order statistic of rank max(1, ceil(q n)).
 
-    When rows come and go: `staircase_ladder`, exact; `quantile_box` when people come and go. When they are replaced: `window_ladder`, exact.
-    At q = 0 the rank no longer moves with n and the staircase would miss the gap above the minimum, so that case is the minimum.
+    When rows come and go: `staircase_ladder`, exact; `quantile_box` when people come and go. When they are replaced:
+    `window_ladder`, exact. At q = 0 the rank no longer moves with n and the staircase would miss the gap above the minimum, so that
+    case is the minimum.
     """
     level = share(q)
     if level == Fraction(1, 2):
@@ -66,10 +67,11 @@ def quantile(
 def min(x: ArrayLike, *, bounds: Bounds, relation: str = "add_remove", max_rows: int = 1) -> Ladder:
     """The smallest value.
 
-    Theorem. Add_remove, one row: A(k) = max(x_(k+1) - L, x_(k+2) - x_(1)), the second term only while k + 2 <= n, exactly. People: `box_ladder` with
-    rise(s) = s + 1, fall(0) = 1 and fall(s) = 0. Replace: `window_ladder` at rank 1.
-    Proof. After k removals the minimum is at most x_(k+1) and a new row can take it to L; or x_(1) stays, its k successors go, and its own removal lifts
-    the minimum to x_(k+2). The last row has no successor: its removal leads to the empty table, which counts as L. QED
+    Theorem. Add_remove, one row: A(k) = max(x_(k+1) - L, x_(k+2) - x_(1)), the second term only while k + 2 <= n, exactly. People:
+    `box_ladder` with rise(s) = s + 1, fall(0) = 1 and fall(s) = 0. Replace: `window_ladder` at rank 1.
+    Proof. After k removals the minimum is at most x_(k+1) and a new row can take it to L; or x_(1) stays, its k successors go, and
+    its own removal lifts the minimum to x_(k+2). The last row has no successor: its removal leads to the empty table, which counts
+    as L. QED
     """
     order, replace, rows = door(x, bounds, relation, max_rows)
     if replace:
@@ -90,8 +92,10 @@ def min(x: ArrayLike, *, bounds: Bounds, relation: str = "add_remove", max_rows:
 def max(x: ArrayLike, *, bounds: Bounds, relation: str = "add_remove", max_rows: int = 1) -> Ladder:
     """The largest value.
 
-    Theorem. Add_remove, one row: A(k) = max(U - x_(n-k), x_(n) - x_(n-k-1)), exactly. People: `quantile_box` at q = 1. Replace: `window_ladder` at rank n.
-    Proof. The mirror of the minimum, except that the empty table counts as L, which is what x_(0) is: so the last removal needs no exception. QED
+    Theorem. Add_remove, one row: A(k) = max(U - x_(n-k), x_(n) - x_(n-k-1)), exactly. People: `quantile_box` at q = 1. Replace:
+    `window_ladder` at rank n.
+    Proof. The mirror of the minimum, except that the empty table counts as L, which is what x_(0) is: so the last removal needs no
+    exception. QED
     """
     order, replace, rows = door(x, bounds, relation, max_rows)
     if replace:
@@ -101,7 +105,7 @@ def max(x: ArrayLike, *, bounds: Bounds, relation: str = "add_remove", max_rows:
 
     def block(k0: int, k1: int) -> Array:
         ends = order.span(order.n - k1, order.n - k0)[::-1]
-        return np.maximum(order.dtype(order.upper) - ends[:-1], order.at(order.n) - ends[1:])
+        return np.asarray(np.maximum(order.dtype(order.upper) - ends[:-1], order.at(order.n) - ends[1:]))
 
     return Ladder(block, order.width, order.n)
 
@@ -109,10 +113,11 @@ def max(x: ArrayLike, *, bounds: Bounds, relation: str = "add_remove", max_rows:
 def iqr(x: ArrayLike, *, bounds: Bounds, relation: str = "add_remove", max_rows: int = 1) -> Ladder:
     """The gap between the quartiles, ranks max(1, ceil(n/4)) and max(1, ceil(3n/4)).
 
-    Theorem. Replace, one row: A = max(A_lower, A_upper) exactly, and 0 when n <= 1. Otherwise A_lower + A_upper, at most R, is a legal ladder; its first
-    rung under add_remove is replaced by the exact local sensitivity.
-    Proof. One replacement moves all order statistics the same way, so the difference changes by at most the larger of the two changes, and each of them can be
-    made alone because the ranks differ. Otherwise the triangle inequality. A_0 may be exact because LS(x) is at most every A(x', 1). QED
+    Theorem. Replace, one row: A = max(A_lower, A_upper) exactly, and 0 when n <= 1. Otherwise A_lower + A_upper, at most R, is a
+    legal ladder; its first rung under add_remove is replaced by the exact local sensitivity.
+    Proof. One replacement moves all order statistics the same way, so the difference changes by at most the larger of the two
+    changes, and each of them can be made alone because the ranks differ. Otherwise the triangle inequality. A_0 may be exact
+    because LS(x) is at most every A(x', 1). QED
     """
     order, replace, rows = door(x, bounds, relation, max_rows)
     order.room(2)
@@ -121,18 +126,10 @@ def iqr(x: ArrayLike, *, bounds: Bounds, relation: str = "add_remove", max_rows:
     low = quantile(order.values, q="0.25", bounds=bounds, relation=relation, max_rows=max_rows)
     high = quantile(order.values, q="0.75", bounds=bounds, relation=relation, max_rows=max_rows)
     if replace and rows == 1:
-        quick_low, quick_high = low.quick, high.quick
-        assert quick_low is not None
-        assert quick_high is not None
-        return Ladder(
-            lambda k0, k1: np.maximum(low.block(k0, k1), high.block(k0, k1)),
-            order.width,
-            order.n,
-            lambda beta, count: builtins.max(quick_low(beta, count), quick_high(beta, count)),
-        )
+        return low.larger(high)
 
     def block(k0: int, k1: int) -> Array:
-        out = np.minimum(low.block(k0, k1) + high.block(k0, k1), order.width)
+        out: Array = np.minimum(low.block(k0, k1) + high.block(k0, k1), order.width)
         if k0 == 0 and not replace and rows == 1:
             out[0] = local_iqr(order)
         return out
@@ -143,8 +140,8 @@ def iqr(x: ArrayLike, *, bounds: Bounds, relation: str = "add_remove", max_rows:
 def local_iqr(order: Order) -> Any:
     """The largest change of the interquartile range when one row is added or removed, from the few neighbours that can be extreme.
 
-    Adding v makes the rank r equal to v clamped to [x_(r-1), x_(r)], so the change is piecewise linear in v with kinks at four order statistics; removing rank p
-    makes it x_(r) or x_(r+1), so only the position of p among the two ranks matters.
+    Adding v makes the rank r equal to v clamped to [x_(r-1), x_(r)], so the change is piecewise linear in v with kinks at four
+    order statistics; removing rank p makes it x_(r) or x_(r+1), so only the position of p among the two ranks matters.
     """
     n = order.n
     here = order.at(rank("0.75", n)) - order.at(rank("0.25", n)) if n else order.dtype(0)

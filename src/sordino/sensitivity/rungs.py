@@ -1,7 +1,7 @@
 """The sequences A(x, k): how large the local sensitivity can get within k steps of x, for k = 0, ..., count - 1.
 
-Whole numbers between whole bounds give exact whole numbers, except where a mean divides. Theorems and proofs are beside the ladders in
-`position` and `average`.
+Whole numbers between whole bounds give exact whole numbers, except where a mean divides. Theorems and proofs are beside the ladders
+in `position` and `average`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,19 @@ from numpy.typing import ArrayLike
 from sordino.sensitivity import average, position
 from sordino.sensitivity.order import Array, Bounds
 
-__all__ = ["iqr", "max", "mean", "median", "min", "quantile", "trimmed_mean", "trimmed_sum", "variance", "winsorized_mean", "winsorized_sum"]
+__all__ = [
+    "iqr",
+    "max",
+    "mean",
+    "median",
+    "min",
+    "quantile",
+    "trimmed_mean",
+    "trimmed_sum",
+    "variance",
+    "winsorized_mean",
+    "winsorized_sum",
+]
 
 
 def median(x: ArrayLike, *, bounds: Bounds, count: int, relation: str = "add_remove", max_rows: int = 1) -> Array:
@@ -21,7 +33,9 @@ def median(x: ArrayLike, *, bounds: Bounds, count: int, relation: str = "add_rem
     return position.median(x, bounds=bounds, relation=relation, max_rows=max_rows).rungs(count)
 
 
-def quantile(x: ArrayLike, *, q: float | Fraction | str, bounds: Bounds, count: int, relation: str = "add_remove", max_rows: int = 1) -> Array:
+def quantile(
+    x: ArrayLike, *, q: float | Fraction | str, bounds: Bounds, count: int, relation: str = "add_remove", max_rows: int = 1
+) -> Array:
     """A(x, k) of the order statistic of rank max(1, ceil(q n)); see `position.quantile`."""
     return position.quantile(x, q=q, bounds=bounds, relation=relation, max_rows=max_rows).rungs(count)
 

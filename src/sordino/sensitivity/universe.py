@@ -40,8 +40,8 @@ class Universe:
 class Exhaustive:
     """Sensitivities of f on a small universe, from the definitions. Tables are multisets; pass them in any order.
 
-    A unit holds at most `max_rows` rows. Under add_remove a step adds up to that many rows or removes up to that many; under replace it
-    replaces up to that many. Near the largest size additions are missing, so compare only where no path needs them.
+    A unit holds at most `max_rows` rows. Under add_remove a step adds up to that many rows or removes up to that many; under
+    replace it replaces up to that many. Near the largest size additions are missing, so compare only where no path needs them.
     """
 
     f: Callable[[Table], Hashable]

@@ -1,7 +1,7 @@
 """Global sensitivity: the most one unit can move a statistic on any table. Scalars, so every norm agrees.
 
-Under add_remove the size is private and n is ignored: the worst table of any size counts. Under replace n is public; the
-averages need it. `max_rows` is how many rows one unit holds.
+Under add_remove the size is private and n is ignored: the worst table of any size counts. Under replace n is public; the averages
+need it. `max_rows` is how many rows one unit holds.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from sordino.sensitivity.order import Bounds, Number, limits, share, whole
 __all__ = ["iqr", "max", "mean", "median", "min", "quantile", "trimmed_mean", "variance", "winsorized_mean"]
 
 
-def door(bounds: Bounds, n: int | None, relation: str, norm: float, max_rows: int, *, needs_size: bool) -> tuple[Number, int | None, Relation]:
+def door(
+    bounds: Bounds, n: int | None, relation: str, norm: float, max_rows: int, *, needs_size: bool
+) -> tuple[Number, int | None, Relation]:
     """The width of the bounds, the size and the relation, checked."""
     lower, upper = limits(bounds)
     kind = Relation.of(relation)
@@ -48,7 +50,8 @@ def median(*, bounds: Bounds, n: int | None = None, relation: str = "add_remove"
     """The whole width R: half a table at each bound is one row away from flipping.
 
     Theorem. The global sensitivity of every order statistic is R, and 0 for replacements in an empty table.
-    Proof. All values lie in [L, U]. Replace: r - 1 rows at L, n - r at U and one row that moves from L to U. Add_remove: {U} against the empty table. QED
+    Proof. All values lie in [L, U]. Replace: r - 1 rows at L, n - r at U and one row that moves from L to U. Add_remove: {U}
+    against the empty table. QED
     """
     width, size, kind = door(bounds, n, relation, norm, max_rows, needs_size=False)
     return type(width)(0) if kind is Relation.REPLACE and size == 0 else width
@@ -76,8 +79,8 @@ def iqr(*, bounds: Bounds, n: int | None = None, relation: str = "add_remove", n
     """The whole width; a single row has no spread, so nothing can change.
 
     Theorem. R, and 0 for replacements when n <= 1.
-    Proof. The interquartile range lies in [0, R]; with n >= 2 the quartiles have different ranks and one row moves the upper one from
-    L to U while the lower one stays at L. Add_remove: {L} against {L, U}. With n = 1 both quartiles are the same row. QED
+    Proof. The interquartile range lies in [0, R]; with n >= 2 the quartiles have different ranks and one row moves the upper one
+    from L to U while the lower one stays at L. Add_remove: {L} against {L, U}. With n = 1 both quartiles are the same row. QED
     """
     width, size, kind = door(bounds, n, relation, norm, max_rows, needs_size=False)
     return type(width)(0) if kind is Relation.REPLACE and size in (0, 1) else width
@@ -87,8 +90,8 @@ def mean(*, bounds: Bounds, n: int | None = None, relation: str = "add_remove", 
     """Replace: R min(m, n) / n. Add_remove, the empty table at the midpoint: R m / (m + 1), so half the width for single rows.
 
     Theorem. Both are attained.
-    Proof. Replace: m terms move by at most R each. Add_remove: joining j <= m rows B to a non-empty A moves the mean by
-    j / (|A| + j) |mean B - mean A| <= R m / (m + 1), with equality for one row at U and m at L; the empty table is at most R/2 away. QED
+    Proof. Replace: m terms move by at most R each. Add_remove: joining j <= m rows B to a non-empty A moves the mean by j / (|A| +
+    j) |mean B - mean A| <= R m / (m + 1), with equality for one row at U and m at L; the empty table is at most R/2 away. QED
     """
     width, size, kind = door(bounds, n, relation, norm, max_rows, needs_size=True)
     if kind is Relation.ADD_REMOVE:
@@ -109,25 +112,30 @@ def trimmed_mean(*, trim: int, bounds: Bounds, n: int, relation: str = "add_remo
 
 
 def winsorized_mean(*, trim: int, bounds: Bounds, n: int, relation: str = "add_remove", norm: float = 1, max_rows: int = 1) -> float:
-    """R (t + 1) / n for one replacement, R when a single rank is left; at most R for several.
+    """R (t + m) / n for m replacements, and R when fewer than m + 1 ranks are left in the middle.
 
-    Theorem. t x_(t+1) + (x_(t+1) + ... + x_(n-t)) + t x_(n-t) moves by at most (t + 1) R when n - 2t >= 2 and by n R when n - 2t = 1.
-    Proof. Upwards it moves by at most t (x_(t+2) - x_(t+1)) + (x_(n-t+1) - x_(t+1)) + t (x_(n-t+1) - x_(n-t)). If n - 2t >= 2 the first and the last gap do not
-    overlap, so together they are at most R. If n - 2t = 1 the statistic is n times one order statistic. QED
+    Theorem. t x_(t+1) + (x_(t+1) + ... + x_(n-t)) + t x_(n-t) moves by at most (t + m) R when m < n - 2t and by n R otherwise, and
+    this is attained.
+    Proof. Upwards each x_(i) moves to at most x_(i+m). The change is linear in the gaps of the table, so largest when there is one
+    gap of width R, after rank p: then the middle contributes at most min(m, n - 2t), and the two multiples t only both if p is
+    within m above t + 1 and above n - t, which needs m >= n - 2t. QED
     """
     only_replace("winsorized_mean", relation)
     width, _, _ = door(bounds, n, relation, norm, max_rows, needs_size=True)
-    shares = n if kept(n, trim) == 1 else builtins.min(max_rows * (trim + 1), n)
-    return width * shares / n
+    return width * (trim + max_rows if max_rows < kept(n, trim) else n) / n
 
 
 def variance(*, bounds: Bounds, n: int, relation: str = "add_remove", norm: float = 1, max_rows: int = 1) -> float:
-    """R^2 (n - 1) / n^2 for one replacement in the variance with 1/n; never more than R^2 / 4.
+    """R^2 u (n - u) / n^2 with u = min(m, floor(n/2)), for the variance with 1/n and m replacements; R^2 (n - 1) / n^2 for one.
 
-    Theorem. One replacement moves it by at most R^2 (n - 1) / n^2, and this is attained.
-    Proof. With mu the mean of the other n - 1 rows, the row v contributes (n - 1) / n^2 (v - mu)^2 and the rest does not depend on v. All others at L and v
-    going from L to U attains it. Every variance is at most R^2 / 4. QED
+    Theorem. Both are attained.
+    Proof. n^2 times the variance is the sum of squared differences of all pairs. With c the mean of the n - m other rows and SS
+    their sum of squares about it, the pairs that involve the m rows B contribute (n - m) sum_B (b - c)^2 + m SS + the pairs inside
+    B. That is at least m SS, reached when all of B is at c. It is convex in each b, so largest with u of them at U and the rest at
+    L, and convex in c, so largest with c at a bound: u (n - u) R^2 more than m SS. All others at L and u rows going from L to U
+    attain it. QED
     """
     only_replace("variance", relation)
     width, _, _ = door(bounds, n, relation, norm, max_rows, needs_size=True)
-    return builtins.min(max_rows * width**2 * (n - 1) / n**2, width**2 / 4) if n else 0.0
+    moved = builtins.min(max_rows, n // 2)
+    return width**2 * moved * (n - moved) / n**2 if n else 0.0

@@ -1,1 +1,21 @@
+"""The narrow waist: small summaries that engines compute and mechanisms consume."""
 
+from __future__ import annotations
+
+from sordino.summaries.request import (
+    Ask,
+    Counts,
+    Draw,
+    Near,
+    Nearness,
+    RankWindow,
+    Refused,
+    Rung,
+    Scores,
+    Stair,
+    Tally,
+    Value,
+    Window,
+)
+
+__all__ = ["Ask", "Counts", "Draw", "Near", "Nearness", "RankWindow", "Refused", "Rung", "Scores", "Stair", "Tally", "Value", "Window"]

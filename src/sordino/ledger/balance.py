@@ -1,0 +1,126 @@
+"""How much is spent, how much is left, and about how many more of a query that buys."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from html import escape
+
+from sordino.ledger.budget import Budget
+from sordino.ledger.filter import Filter, Price, grains, of_grains, price_of
+from sordino.ledger.tally import Tally
+from sordino.privacy.cost import Cost
+
+__all__ = ["Balance"]
+
+
+@dataclass(frozen=True)
+class Balance:
+    """The state of a budget at one moment.
+
+    `spent`, `left` and `cap` are epsilon as floats, `spent_delta`, `left_delta` and `cap_delta` their deltas, `naive` the plain sum of
+    the releases' own epsilon and `percent` the share of the filter's cap that is gone. Under zCDP the filter adds rho, so `left` is the
+    epsilon still to come if the cap were reached, not what one release may cost. `exact` holds the fractions.
+    """
+
+    budget: Budget
+    filter: Filter
+    tally: Tally
+
+    @property
+    def exact(self) -> dict[str, Fraction]:
+        spent = self.tally.spent
+        # the cap's own theorem gives the budget's epsilon for any loss up to the cap, whichever order the conversion preferred
+        epsilon = min(self.filter.epsilon(spent.loss), self.budget.epsilon)
+        conversion = self.budget.delta - self.filter.cap.delta
+        return {
+            "spent": epsilon, "left": self.budget.epsilon - epsilon, "cap": self.budget.epsilon, "naive": of_grains(self.tally.naive),
+            "spent_delta": spent.delta, "left_delta": max(Fraction(0), self.filter.cap.delta - spent.delta), "cap_delta": self.budget.delta,
+            "conversion_delta": conversion, "loss": spent.loss, "left_loss": max(Fraction(0), self.filter.cap.loss - spent.loss),
+            "cap_loss": self.filter.cap.loss,
+        }  # fmt: skip
+
+    @property
+    def spent(self) -> float:
+        return float(self.exact["spent"])
+
+    @property
+    def left(self) -> float:
+        return float(self.exact["left"])
+
+    @property
+    def cap(self) -> float:
+        return float(self.budget.epsilon)
+
+    @property
+    def spent_delta(self) -> float:
+        return float(self.tally.spent.delta)
+
+    @property
+    def left_delta(self) -> float:
+        return float(self.exact["left_delta"])
+
+    @property
+    def cap_delta(self) -> float:
+        return float(self.budget.delta)
+
+    @property
+    def naive(self) -> float:
+        return float(of_grains(self.tally.naive))
+
+    @property
+    def percent(self) -> float:
+        spent, cap = self.tally.spent, self.filter.cap
+        return 100 * max(_share(spent.loss, cap.loss), _share(spent.delta, cap.delta))
+
+    @property
+    def analysts(self) -> Mapping[str, tuple[float, float | None]]:
+        """What each analyst spent, and may spend."""
+        caps = self.tally.policy["analysts"]
+        names = sorted({*caps, *self.tally.purses})
+        return {n: (float(of_grains(self.tally.purses.get(n, 0))), float(Fraction(caps[n])) if n in caps else None) for n in names}
+
+    def price(self, cost: Cost) -> Price:
+        """What the filter would charge for this release."""
+        return price_of(cost, self.filter.accounting)
+
+    def share(self, cost: Cost) -> float:
+        """The percent of the cap this release would take."""
+        price = self.price(cost)
+        return 100 * max(_share(price.loss, self.filter.cap.loss), _share(price.delta, self.filter.cap.delta))
+
+    def more(self, cost: Cost, *, analyst: str | None = None) -> int:
+        """How many more releases of this cost the budget, the ceiling and the analyst's purse allow, if nobody else spends."""
+        ceiling, purses = self.tally.policy["max_per_release"], self.tally.policy["analysts"]
+        if ceiling is not None and cost.epsilon > Fraction(ceiling):
+            return 0
+        price, cap = self.price(cost), self.filter.cap
+        counts = [_times(price.loss, cap.loss, self.tally.loss), _times(price.delta, cap.delta, self.tally.delta)]
+        if analyst is not None and purses:
+            counts.append(_times(cost.epsilon, Fraction(purses.get(analyst, 0)), self.tally.purses.get(analyst, 0)))
+        return min(count for count in counts if count is not None)
+
+    def __str__(self) -> str:
+        delta = f"; delta {self.spent_delta:.3g} of {self.cap_delta:.3g}" if self.budget.delta else ""
+        return (
+            f"spent {self.spent:.4g} of epsilon {self.cap:.4g} ({self.percent:.1f}% of the cap, {self.filter.accounting}), "
+            f"left {self.left:.4g}{delta}; plain sum {self.naive:.4g}"
+        )
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        width = min(100.0, self.percent)
+        bar = f'<div style="background:#456;width:{width:.1f}%;height:100%"></div>'
+        return f'<div><div style="background:#ddd;width:20em;height:.6em">{bar}</div><small>{escape(str(self))}</small></div>'
+
+
+def _share(part: Fraction, whole: Fraction) -> float:
+    return float(part / whole) if whole else 0.0
+
+
+def _times(price: Fraction, cap: Fraction, spent: int) -> int | None:
+    if not price:
+        return None
+    return max(0, int((cap - of_grains(spent)) / of_grains(grains(price))))

@@ -1,0 +1,203 @@
+"""The ledger itself: one book over any store, kept the same way everywhere.
+
+The protocol, and what holds if we die at any point of it:
+  1. the store's transaction appends the charge and moves the head        died before its commit: nothing spent
+  2. the witness, outside, remembers the new head                         died here: spent, no data were read
+  3. charge returns; only now may the caller look at the data             died here: spent, the request says "open" for ever
+  4. the caller seals the answer in a second transaction                  died after it: a repeat returns the same bytes
+There are no refunds, because after step 3 nobody can prove that nothing was looked at.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from sordino.errors import LedgerError, ReleaseFailed, SordinoError
+from sordino.ledger.balance import Balance
+from sordino.ledger.batch import offers
+from sordino.ledger.chain import Check, check_chain, export_rows, read_entries
+from sordino.ledger.clerk import Charge, Clerk, Offer, Seal
+from sordino.ledger.convoy import Convoy, Ticket
+from sordino.ledger.filter import of_grains, price_of
+from sordino.ledger.port import Entry, Head, InDoubt, Page, Store
+from sordino.ledger.record import as_key, as_text
+from sordino.ledger.tally import Tally
+from sordino.ledger.terms import Terms
+from sordino.ledger.witness import Sighting, Witness
+from sordino.privacy.cost import Cost
+
+__all__ = ["Book"]
+
+PATIENCE = 10.0  # seconds a charge waits for its turn before it is refused
+
+
+def lost() -> ReleaseFailed:
+    return ReleaseFailed("SRD-402", "charged, answer not recorded.", "Ask again under a new request id; that is a new charge.")
+
+
+class Book:
+    """A ledger with its store, terms and witness. Made by `open_ledger`."""
+
+    def __init__(
+        self, store: Store, terms: Terms, witness: Witness | None, *, frozen: LedgerError | None = None, patience: float = PATIENCE
+    ) -> None:
+        self.terms, self._store, self.witness, self._frozen = terms, store, witness, frozen
+        self._convoy = Convoy(self._commit, patience=patience) if store.place is not None else None
+        self._alone = threading.Lock()
+        self.id, self.dataset, self.relation, self.unit = terms.ledger, terms.dataset, terms.relation, terms.unit
+
+    # ---- the port ---------------------------------------------------------------------------------------------------------------
+
+    def recall(self, key: bytes) -> Sequence[bytes]:
+        """Every sealed answer to this question, oldest first; free, and open to every analyst of the dataset."""
+        self._trust()
+        return self._store.answers(as_key(key))
+
+    def charge(self, request: str, key: bytes, cost: Cost, analyst: str | None = None) -> Entry:
+        """Reserve the price of one release; durable when it returns. Look at data only if the entry's state is "new"."""
+        return self._pay(request, key, (Offer(cost, price_of(cost, self.terms.filter.accounting)),), analyst)
+
+    def charge_batch(self, request: str, key: bytes, costs: Sequence[Cost], analyst: str | None = None) -> Entry:
+        """Reserve several releases at once, all or nothing, as the cheapest offer that fits."""
+        return self._pay(request, key, offers(costs, self.terms.budget), analyst, tuple(costs))
+
+    def _pay(self, request: str, key: bytes, ways: tuple[Offer, ...], analyst: str | None, members: tuple[Cost, ...] = ()) -> Entry:
+        self._trust()
+        name = None if analyst is None else as_text(analyst, "the analyst")
+        entry: Entry = self._ask(Charge(as_text(request, "the request id"), as_key(key), ways, name, members))
+        return entry
+
+    def seal(self, entry: Entry, answer: bytes) -> None:
+        """Record the answer of a charge; the first seal wins. After a charge the text of a failure is constant."""
+        try:
+            self._trust()
+            self._ask(Seal(entry.number, bytes(answer)))
+        except SordinoError:
+            raise lost() from None
+
+    # ---- reading ----------------------------------------------------------------------------------------------------------------
+
+    def entries(self) -> list[Entry]:
+        """Every charge and write-off in order, with its answer if one is recorded."""
+        return read_entries(self._store.rows(), self.id)
+
+    def verify(self, *, answers: bool = True) -> Check:
+        """Walk the whole chain; a broken one makes this book read-only."""
+        head = self._store.head()
+        limit = 0 if head is None else head.count  # rows never change, so a charge that lands meanwhile is simply not looked at
+        check = check_chain((row for row in self._store.rows(answers=answers) if row.number < limit), head, answers=answers)
+        if not check:
+            self._frozen = LedgerError("SRD-601", f"the ledger is {check}.", "Restore the ledger from a backup and adopt it.", at=check.at)
+        return check
+
+    def export(self) -> str:
+        """The book as JSON lines, ready for `verify_export` on a machine that has never seen the ledger."""
+        return "".join(export_rows(self._store.rows()))
+
+    @property
+    def head(self) -> Head:
+        head = self._store.head()
+        assert head is not None
+        return head
+
+    @property
+    def budget(self) -> Balance:
+        """What is spent and what is left, now."""
+        return Balance(self.terms.budget, self.terms.filter, Tally.from_text(self.head.state))
+
+    def balance(self, entry: Entry) -> Balance:
+        """The budget as of an entry's own charge, which is what its card must say for ever."""
+        loss, delta, naive = entry.after or (0, 0, 0)
+        return Balance(self.terms.budget, self.terms.filter, Tally(loss, delta, naive, policy=self.terms.budget.policy()))
+
+    @property
+    def spent(self) -> float:
+        return self.budget.spent
+
+    @property
+    def left(self) -> float:
+        return self.budget.left
+
+    def close(self) -> None:
+        self._frozen = self._frozen or LedgerError("SRD-603", "the ledger is closed.", "Open it again.")
+        self._store.close()
+
+    def __enter__(self) -> Book:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # ---- writing ----------------------------------------------------------------------------------------------------------------
+
+    def _trust(self) -> None:
+        if self._frozen is not None:
+            raise LedgerError(self._frozen.code, self._frozen.what, self._frozen.fix, **self._frozen.facts)
+
+    def _ask(self, wish: Charge | Seal) -> Any:
+        if self._convoy is not None:
+            return self._convoy.ride(wish)
+        ticket = Ticket(wish)
+        with self._alone:
+            self._commit(lambda: [ticket])
+        if ticket.error is not None:
+            raise ticket.error
+        return ticket.result
+
+    def write(self, work: Callable[[Clerk, Page], None], *, anew: bool = False) -> None:
+        """One transaction of the owner's own: a policy, a version, an adoption (which witnesses `anew`)."""
+
+        def transaction(page: Page) -> Head:
+            head = page.head()
+            assert head is not None
+            if self.witness is not None and not anew:
+                self.witness.check(head, page.hash_at)
+            clerk = Clerk(self.terms, head, page, [])
+            work(clerk, page)
+            return self._turn(page, clerk) if clerk.rows else head
+
+        head = self._store.transact(transaction)
+        self._remember(head, Tally.from_text(head.state), anew=anew)
+
+    def _commit(self, take: Callable[[], list[Ticket]]) -> None:
+        written: list[Ticket] = []
+
+        def transaction(page: Page) -> tuple[Head, Tally] | None:
+            tickets = take()
+            head = page.head()
+            assert head is not None
+            if self.witness is not None:
+                self.witness.check(head, page.hash_at)
+            clerk = Clerk(self.terms, head, page, [ticket.wish for ticket in tickets])
+            written.clear()
+            for ticket in tickets:
+                before = clerk.count
+                ticket.result = ticket.error = None
+                try:
+                    ticket.result = clerk.serve(ticket.wish)
+                except SordinoError as refusal:
+                    ticket.error = refusal
+                if clerk.count > before:
+                    written.append(ticket)
+            return (self._turn(page, clerk), clerk.tally) if clerk.rows else None
+
+        try:
+            turned = self._store.transact(transaction)
+            if turned is not None:
+                self._remember(*turned)
+        except (InDoubt, OSError):
+            # the charges are, or may be, in the book and unwitnessed: nobody may look at data for them
+            for ticket in written:
+                ticket.result, ticket.error = None, lost()
+
+    def _turn(self, page: Page, clerk: Clerk) -> Head:
+        head = clerk.head()
+        page.append(clerk.rows, clerk.seals, head)
+        return head
+
+    def _remember(self, head: Head, tally: Tally, *, anew: bool = False) -> None:
+        if self.witness is not None:
+            seen = Sighting(self.id, self.witness.place, head.count, head.hash, tally.spent, of_grains(tally.naive))
+            self.witness.write(seen, anew=anew)

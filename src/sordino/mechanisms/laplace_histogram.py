@@ -1,0 +1,73 @@
+"""Counts of public keys with Laplace noise."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from sordino.errors import QueryError
+from sordino.mechanisms.exponential import as_reach
+from sordino.mechanisms.listing import claim, listed
+from sordino.privacy.certificate import Certificate
+from sordino.privacy.cost import Cost
+from sordino.privacy.discrete import DiscreteLaplace
+from sordino.privacy.number import as_epsilon
+from sordino.privacy.relation import Relation
+from sordino.privacy.witness import Finite
+from sordino.summaries import Ask, Counts, Draw, Tally
+
+__all__ = ["LaplaceHistogram"]
+
+
+@listed("Laplace histogram", "noisy histogram", "histogram", note="002 mode; 002 stable histograms (the baseline)")
+@dataclass(frozen=True)
+class LaplaceHistogram:
+    r"""Every public key with its count plus discrete Laplace noise, whether it occurs or not.
+
+    Theorem. If a person has rows in at most l keys and at most c in each, discrete Laplace noise of scale l c/epsilon (2 l c/epsilon
+    under replace) is epsilon-DP. Among k keys the largest error is about ln(k) scales.
+    Proof. The vector of counts moves by at most l c (2 l c) in L1 norm, and each unit of movement costs at most one over the scale. QED
+    """
+
+    epsilon: Fraction
+    keys: tuple[Hashable, ...]
+    max_groups: int = 1
+    max_rows: int = 1
+    relation: Relation = Relation.ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", as_epsilon(self.epsilon))
+        object.__setattr__(self, "keys", tuple(self.keys))
+        object.__setattr__(self, "relation", Relation.of(self.relation))
+        as_reach(self.max_groups)
+        as_reach(self.max_rows)
+        if not self.keys or len(set(self.keys)) != len(self.keys):
+            raise QueryError("SRD-105", "the public keys are empty or repeat.", "List each public key once.")
+
+    @property
+    def reach(self) -> int:
+        return self.max_groups * self.max_rows * (2 if self.relation is Relation.REPLACE else 1)
+
+    @property
+    def scale(self) -> Fraction:
+        return self.reach / self.epsilon
+
+    def certificate(self) -> Certificate:
+        law, far = DiscreteLaplace(self.scale), 60
+        window = np.arange(-far, far + 1 + self.reach)
+        p, q = law.probability(window), law.probability(window - self.reach)  # all movement in one key is the worst L1 movement
+        unit = f"{self.relation.value}; a person in at most {self.max_groups} keys, {self.max_rows} rows each"
+        return claim(self, Cost.pure(self.epsilon), Finite(p.tolist(), q.tolist()), assumes=unit)
+
+    def release(self, ask: Ask, draw: Draw) -> dict[Hashable, int]:
+        tally: Tally = ask(Counts())
+        held = dict(zip(tally.keys, tally.counts.tolist(), strict=True))
+        counts = np.array([held.get(key, 0) for key in self.keys], np.int64)
+        return dict(zip(self.keys, draw(DiscreteLaplace(self.scale, counts)).tolist(), strict=True))
+
+    @classmethod
+    def examples(cls) -> Sequence[LaplaceHistogram]:
+        return (cls(Fraction(1), ("a", "b")), cls(Fraction(1, 2), ("a", "b", "c"), 2, 3, Relation.REPLACE))
