@@ -88,7 +88,7 @@ class Convoy:
         rode = 0
         while True:
             if rode > 2:
-                self._rest(rode // 2, GATHER)  # those who just rode often come back at once; leaving without them wastes a whole sync
+                self._rest(rode * 3 // 4, GATHER)  # those who just rode often come back at once; leaving without them wastes a whole sync
             if not self._rest(1, IDLE):
                 with self._mutex:
                     if not self._waiting:

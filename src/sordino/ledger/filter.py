@@ -12,7 +12,9 @@ from sordino.ledger.budget import Budget
 from sordino.ledger.zcdp import epsilon_of, largest_rho
 from sordino.privacy.cost import Cost
 
-__all__ = ["GRAIN", "Filter", "Price", "PureFilter", "ZcdpFilter", "grains", "grains_text", "of_grains", "open_filter", "price_of", "read_filter"]
+__all__ = [
+    "GRAIN", "Filter", "Price", "PureFilter", "ZcdpFilter", "grains", "grains_text", "of_grains", "open_filter", "price_of", "read_filter",
+]  # fmt: skip
 
 GRAIN = 10**60 * 232_792_560
 """Sums are kept in whole grains of 1/GRAIN: every decimal of up to 60 places, and every such decimal over 1..20, is a whole number of

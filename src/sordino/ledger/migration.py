@@ -15,7 +15,7 @@ VERSION = 1
 SHAPE = (
     "CREATE TABLE entry(number INTEGER PRIMARY KEY, hash BLOB NOT NULL, record BLOB NOT NULL, answer BLOB, request TEXT UNIQUE, key BLOB,"
     " sealed INTEGER)",
-    "CREATE INDEX entry_key ON entry(key) WHERE key IS NOT NULL",
+    "CREATE INDEX entry_key ON entry(key) WHERE sealed IS NOT NULL",
     "CREATE TABLE head(one INTEGER PRIMARY KEY CHECK (one = 1), count INTEGER NOT NULL, hash BLOB NOT NULL, state TEXT NOT NULL)",
 )
 MIGRATIONS: dict[int, Callable[[sqlite3.Connection], None]] = {}

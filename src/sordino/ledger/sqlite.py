@@ -74,9 +74,14 @@ class _Page:
         return dict(self._ask(query, json.dumps(numbers)))
 
     def append(self, rows: Sequence[Row], seals: Iterable[tuple[int, int]], head: Head) -> None:
-        put = self._connection.executemany
-        put("INSERT INTO entry(number, hash, record, answer, request, key, sealed) VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
-        put("UPDATE entry SET sealed = ? WHERE number = ?", seals)
+        start = 0
+        while start < len(rows):  # one statement for many rows: between statements other threads would take the interpreter away
+            size = min(128, 1 << ((len(rows) - start).bit_length() - 1))
+            values = ", ".join(["(?, ?, ?, ?, ?, ?, ?)"] * size)
+            flat = [value for row in rows[start : start + size] for value in row]
+            self._connection.execute(f"INSERT INTO entry(number, hash, record, answer, request, key, sealed) VALUES {values}", flat)
+            start += size
+        self._connection.executemany("UPDATE entry SET sealed = ? WHERE number = ?", seals)
         self._connection.execute("REPLACE INTO head(one, count, hash, state) VALUES (1, ?, ?, ?)", (head.count, head.hash, head.state))
 
 
@@ -110,6 +115,7 @@ class SqliteStore:
         connection = sqlite3.connect(self.path, timeout=10, isolation_level=None, check_same_thread=False, cached_statements=32)
         try:
             connection.execute("PRAGMA busy_timeout=10000")
+            connection.execute("PRAGMA page_size=2048")
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=FULL")
             connection.execute("PRAGMA fullfsync=ON")

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from sordino.errors import BudgetExceeded
-from sordino.ledger.filter import Filter, Price, grains, grains_text, of_grains
+from sordino.ledger.filter import Filter, Price, grains_text, of_grains
 from sordino.ledger.record import canonical
 
 __all__ = ["Tally"]

@@ -1,1 +1,62 @@
+"""The mechanisms, one file each. `catalog()` walks the folder; `find(name)` knows the names the lecture notes use."""
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from sordino.mechanisms.listing import Mechanism, catalog, find
+
+if TYPE_CHECKING:
+    from sordino.mechanisms import textbook
+    from sordino.mechanisms.above_threshold import AboveThreshold
+    from sordino.mechanisms.exponential import Exponential
+    from sordino.mechanisms.gaussian import Gaussian
+    from sordino.mechanisms.laplace import Laplace
+    from sordino.mechanisms.laplace_histogram import LaplaceHistogram
+    from sordino.mechanisms.noisy_max import NoisyMax
+    from sordino.mechanisms.partition_selection import PartitionSelection
+    from sordino.mechanisms.permute_and_flip import PermuteAndFlip
+    from sordino.mechanisms.propose_test_release import ProposeTestRelease
+    from sordino.mechanisms.published_bound import PublishedBound
+    from sordino.mechanisms.quantile_exponential import QuantileExponential
+    from sordino.mechanisms.randomized_response import RandomizedResponse
+    from sordino.mechanisms.smooth import Smooth
+    from sordino.mechanisms.stability import Stability
+    from sordino.mechanisms.stable_histogram import StableHistogram
+    from sordino.mechanisms.stable_mode import StableMode
+    from sordino.mechanisms.two_coins import TwoCoins
+
+__all__ = [
+    "AboveThreshold",
+    "Exponential",
+    "Gaussian",
+    "Laplace",
+    "LaplaceHistogram",
+    "Mechanism",
+    "NoisyMax",
+    "PartitionSelection",
+    "PermuteAndFlip",
+    "ProposeTestRelease",
+    "PublishedBound",
+    "QuantileExponential",
+    "RandomizedResponse",
+    "Smooth",
+    "Stability",
+    "StableHistogram",
+    "StableMode",
+    "TwoCoins",
+    "catalog",
+    "find",
+    "textbook",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a mechanism's file when it is first named."""
+    if name == "textbook":
+        return import_module("sordino.mechanisms.textbook")
+    if name in __all__:
+        snake = "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_")
+        return getattr(import_module(f"sordino.mechanisms.{snake}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

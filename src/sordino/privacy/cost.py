@@ -25,7 +25,8 @@ def gaussian_delta(mu: float, epsilon: float) -> float:
         return 0.0
     above, below = log_ndtr(mu / 2 - epsilon / mu), epsilon + log_ndtr(-mu / 2 - epsilon / mu)
     gap = -math.expm1(min(0.0, below - above))
-    return float(min(1.0, math.exp(above) * gap * (1 + ROUNDING)))
+    doubt = 1e-15 * (1 + epsilon + abs(above) + abs(below))  # the cancellation of two nearly equal logarithms, for small mu
+    return float(min(1.0, math.exp(above) * (gap + doubt) * (1 + ROUNDING)))
 
 
 def gaussian_epsilon(mu: float, delta: float) -> float:

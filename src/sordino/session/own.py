@@ -1,0 +1,177 @@
+"""One draw on data you own: the mechanism gets its questions answered from an array instead of a table, and no ledger is charged."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sordino.errors import QueryError
+from sordino.noise import draw
+from sordino.privacy.number import as_bounds, as_positive
+from sordino.sensitivity import ScaleLadder, average, position
+from sordino.sensitivity.distance import canonical
+from sordino.sensitivity.order import rank
+from sordino.session.release import Release
+from sordino.summaries import Counts, Draw, Near, Nearness, RankWindow, Rung, Scores, Stair, Tally, Value
+from sordino.summaries.window import rank_window
+
+__all__ = ["Owned", "release"]
+
+STATISTICS = ("median", "quantile", "min", "max", "iqr", "trimmed_mean", "winsorized_mean")
+
+
+@dataclass(frozen=True)
+class Owned:
+    """An array, or a statistic of one, that answers a mechanism's requests."""
+
+    data: Any
+    statistic: str | None = None
+    bounds: Any = None
+    relation: str = "add_remove"
+    max_rows: int = 1
+    resolution: Any = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    def __call__(self, request: Any) -> Any:
+        match request:
+            case Value():
+                return _steps(self.data, request)
+            case Scores():
+                return _whole(self.data)
+            case Counts():
+                return _tally(self.data)
+            case RankWindow():
+                x = np.sort(np.floor(_numbers(self.data)).astype(np.int64))
+                low, high = (int(b) for b in as_bounds(self.bounds))
+                return rank_window(np.clip(x, low, high), request.q, request.radius, low, high)
+            case Stair():
+                return self._rung(request.beta)
+            case Nearness():
+                return self._near(request.above)
+        raise QueryError("SRD-105", f"the data cannot answer {type(request).__name__}.", "Use a mechanism that fits the data.")
+
+    def _grid(self) -> tuple[Fraction, int, int]:
+        """The public grid step and the bounds in steps."""
+        if self.bounds is None:
+            raise QueryError("SRD-104", "bounds are missing.", "Give bounds=(low, high) from public knowledge, never from the data.")
+        low, high = as_bounds(self.bounds)
+        if self.resolution is None:
+            step = Fraction(2) ** (math.floor(math.log2(high - low)) - 48)
+        else:
+            step = as_positive(self.resolution, "resolution")
+        return step, math.floor(low / step), math.floor(high / step)
+
+    def _column(self) -> tuple[NDArray[np.int64], Fraction, int, int]:
+        """The values as whole steps above the lower bound, sorted and clamped."""
+        step, low, high = self._grid()
+        if high - low >= 2**61:
+            raise QueryError("SRD-103", "the grid has too many points.", "Give a coarser resolution or narrower bounds.")
+        x = np.clip(_numbers(self.data), float(low * step), float(high * step))
+        return np.sort(np.clip(np.floor(x / float(step)).astype(np.int64) - low, 0, high - low)), step, low, high
+
+    def _statistic(self) -> tuple[int, Any, Fraction, int, int, int]:
+        """The statistic in steps, its ladder of rungs, the step, its range in steps, and what the released sum is divided by."""
+        x, step, low, high = self._column()
+        name, n, top = self.statistic, len(x), high - low
+        options: dict[str, Any] = {"bounds": (0, top), "relation": self.relation, "max_rows": self.max_rows}
+        if name in ("trimmed_mean", "winsorized_mean"):
+            trim = self.parameters.get("trim", n // 10)
+            ladder = (average.trimmed_sum if name == "trimmed_mean" else average.winsorized_sum)(x, trim=trim, **options)
+            kept = x[trim : n - trim]
+            extra = trim * (int(x[trim]) + int(x[n - trim - 1])) if name == "winsorized_mean" else 0
+            size = n if name == "winsorized_mean" else n - 2 * trim
+            return int(kept.sum()) + extra, ladder, step, low * size, top * size, size
+        if name == "iqr":
+            ladder = position.iqr(x, **options)
+            f = int(x[rank("0.75", n) - 1] - x[rank("0.25", n) - 1]) if n else 0
+            return f, ladder, step, 0, top, 1
+        levels: dict[str | None, Any] = {"median": "0.5", "min": "0", "max": "1", "quantile": self.parameters.get("q", "0.5")}
+        if name not in levels:
+            raise QueryError("SRD-106", f"statistic {name!r} is unknown here.", f"Use one of {', '.join(STATISTICS)}.")
+        q = levels[name]
+        ladder = getattr(position, str(name))(x, **({"q": q} if name == "quantile" else {}), **options)
+        return (int(x[rank(q, n) - 1]) if n else 0), ladder, step, low, top, 1
+
+    def _rung(self, beta: Fraction) -> Rung:
+        f, ladder, step, offset, top, size = self._statistic()
+        scales = ScaleLadder(beta, int(ladder.top))
+        index = scales.index(ladder.rungs(scales.least_window))
+        public = tuple(scales.scale(j) for j in range(scales.last + 1))
+        return Rung(f + offset, index, public, offset, offset + top, step / size)
+
+    def _near(self, above: Fraction | None) -> Near:
+        if isinstance(self.data, Near):
+            return self.data
+        if above is None:
+            what = "no distance to instability is known for these data."
+            raise QueryError("SRD-109", what, "Pass Near(distance, value), or use StableMode for a mode or top-k.")
+        f, ladder, step, offset, top, size = self._statistic()
+        distance = ladder.distance(int(above * size // step))
+        return Near(10**9 if math.isinf(distance) else int(distance), f + offset, int(ladder.top), offset, offset + top, step / size)
+
+
+def _numbers(data: Any) -> NDArray[np.float64]:
+    try:
+        x = np.asarray(data, float).ravel()
+    except (TypeError, ValueError):
+        raise QueryError("SRD-105", "the data are not numbers.", "Give numbers.") from None
+    if np.isnan(x).any():
+        raise QueryError("SRD-105", "the data contain NaN.", "Drop or replace missing values first.")
+    return x
+
+
+def _whole(data: Any) -> NDArray[np.int64]:
+    x = _numbers(data)
+    if not np.all(x == np.floor(x)) or np.any(np.abs(x) > 2**53):
+        raise QueryError("SRD-105", "scores and counts must be whole numbers.", "Multiply them to whole numbers and scale the sensitivity.")
+    return x.astype(np.int64)
+
+
+def _steps(data: Any, request: Value) -> int | NDArray[np.int64]:
+    x = _numbers(data)
+    if len(x) != request.dimension:
+        raise QueryError("SRD-105", f"{len(x)} numbers for a mechanism of dimension {request.dimension}.", "Set dimension= to match.")
+    if request.dimension > 1 and request.step == 1:
+        return _whole(data)
+    exact = [math.floor(Fraction(v) / request.step + Fraction(1, 2)) if math.isfinite(v) else None for v in x.tolist()]
+    if any(v is None or abs(v) > 2**61 for v in exact):
+        raise QueryError("SRD-105", "a value is infinite or does not fit the grid.", "Clamp values to public bounds first.")
+    return exact[0] if request.dimension == 1 else np.array(exact, np.int64)  # type: ignore[return-value]
+
+
+def _tally(data: Any) -> Tally:
+    held: Mapping[Hashable, int] = data if isinstance(data, Mapping) else Counter(data)
+    keys = tuple(sorted(held, key=canonical))
+    return Tally(keys, np.array([int(held[key]) for key in keys], np.int64))
+
+
+def release(mechanism: Any, data: Any, *, draw: Draw = draw, **options: Any) -> Release:
+    """Draw once from a mechanism on data you own. Nothing is charged to any ledger, and the card says so.
+
+    >>> import sordino as sd
+    >>> from sordino.mechanisms import Laplace
+    >>> sd.release(Laplace(epsilon=1, sensitivity=1), 42).cost.epsilon
+    Fraction(1, 1)
+    """
+    known = {name: options.pop(name) for name in ("statistic", "bounds", "relation", "max_rows", "resolution") if name in options}
+    if "bounds" not in known and hasattr(mechanism, "low") and hasattr(mechanism, "high"):
+        known["bounds"] = (mechanism.low, mechanism.high)
+    ask: Callable[[Any], Any] = Owned(data, **known, parameters=options)
+    certificate = mechanism.certificate()
+    value = mechanism.release(ask, draw)
+    card = {
+        "mechanism": type(mechanism).__name__,
+        "theorem": certificate.theorem,
+        "assumes": certificate.assumptions,
+        "epsilon": str(certificate.cost.epsilon),
+        "delta": str(certificate.cost.delta),
+        "ledger": "not charged to any ledger",
+    }
+    return Release(value, certificate.cost, type(mechanism).__name__, card)
