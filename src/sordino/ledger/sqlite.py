@@ -115,7 +115,6 @@ class SqliteStore:
         connection = sqlite3.connect(self.path, timeout=10, isolation_level=None, check_same_thread=False, cached_statements=32)
         try:
             connection.execute("PRAGMA busy_timeout=10000")
-            connection.execute("PRAGMA page_size=2048")
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=FULL")
             connection.execute("PRAGMA fullfsync=ON")

@@ -1,0 +1,39 @@
+"""The rows one release looks at: filter, groups, columns and the privacy unit, all public facts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sordino.plan.column import Column
+from sordino.plan.predicate import Predicate
+from sordino.privacy.relation import PrivacyUnit
+
+__all__ = ["Frame"]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What an engine must prepare before it may answer: the bounded table of one release.
+
+    `by` are the group columns: with keys the rows of other keys drop out and every combination of keys is a group, in the order declared;
+    without keys (in any of them) the groups are those that occur. `columns` are the number columns whose integers are needed; `counted`
+    are predicates whose rows are counted. Rows with a null unit id drop out. Bounding is the last step before aggregation.
+    """
+
+    unit: PrivacyUnit
+    unit_column: Column | None = None
+    fold_ids: bool = False
+    where: Predicate | None = None
+    by: tuple[Column, ...] = ()
+    columns: tuple[Column, ...] = ()
+    counted: tuple[Predicate, ...] = ()
+
+    @property
+    def public_groups(self) -> tuple[tuple[object, ...], ...] | None:
+        """Every group when all keys are public, in order (one empty group when ungrouped); None when some are private."""
+        groups: list[tuple[object, ...]] = [()]
+        for column in self.by:
+            if column.keys is None:
+                return None
+            groups = [(*group, key) for group in groups for key in column.keys]
+        return tuple(groups)
