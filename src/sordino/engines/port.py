@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
-from sordino.plan.frame import Frame
+from sordino.schema.frame import Frame
 
 __all__ = ["Bounded", "Engine"]
 

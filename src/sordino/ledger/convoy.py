@@ -27,12 +27,13 @@ IDLE = 1.0  # seconds before an idle driver goes home, so that a forgotten ledge
 class Ticket:
     """One caller's place in the line."""
 
-    __slots__ = ("error", "gate", "result", "wish")
+    __slots__ = ("error", "gate", "next", "result", "wish")
 
     def __init__(self, wish: Any) -> None:
         self.wish = wish
         self.result: Any = None
         self.error: BaseException | None = None
+        self.next: Ticket | None = None
         self.gate = threading.Lock()
         self.gate.acquire()
 
@@ -76,6 +77,8 @@ class Convoy:
             if withdrawn:
                 raise LedgerError("SRD-603", "the ledger is busy.", "Try again; if it stays so, look for a stopped process that holds it.")
             ticket.gate.acquire()  # it is in a transaction now, and only the disk can be slow
+        if ticket.next is not None:
+            ticket.next.gate.release()
         if ticket.error is not None:
             raise ticket.error
         return ticket.result
@@ -88,7 +91,7 @@ class Convoy:
         rode = 0
         while True:
             if rode > 2:
-                self._rest(rode * 3 // 4, GATHER)  # those who just rode often come back at once; leaving without them wastes a whole sync
+                self._rest(rode - 1, GATHER)  # those who just rode often come back at once; leaving without them wastes a whole sync
             if not self._rest(1, IDLE):
                 with self._mutex:
                     if not self._waiting:
@@ -125,8 +128,9 @@ class Convoy:
                 take()
             for ticket in taken:
                 ticket.error = _again(error)
-        for ticket in taken:
-            ticket.gate.release()
+        for a,b in zip(taken,taken[1:]):
+            a.next=b
+        if taken: taken[0].gate.release()
         return len(taken)
 
 

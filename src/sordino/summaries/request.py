@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Ask", "Counts", "Draw", "Nearness", "Near", "RankWindow", "Refused", "Rung", "Scores", "Stair", "Tally", "Value", "Window"]
+__all__ = ["Ask", "Counts", "Draw", "Near", "Nearness", "RankWindow", "Refused", "Rung", "Scores", "Stair", "Tally", "Value", "Window"]
 
 Ask = Callable[[Any], Any]
 Draw = Callable[[Any], Any]

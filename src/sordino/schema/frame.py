@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sordino.plan.column import Column
-from sordino.plan.predicate import Predicate
+from sordino.schema.column import Column
+from sordino.schema.predicate import Predicate
 from sordino.privacy.relation import PrivacyUnit
 
 __all__ = ["Frame"]

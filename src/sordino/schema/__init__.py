@@ -1,0 +1,1 @@
+"""What the owner declares: columns, filters, and the frame of rows a release looks at. Nothing here reads data."""
