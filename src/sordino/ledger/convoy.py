@@ -13,6 +13,8 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
+from itertools import pairwise
 from typing import Any
 
 from sordino.errors import LedgerError, SordinoError
@@ -20,7 +22,7 @@ from sordino.errors import LedgerError, SordinoError
 __all__ = ["Convoy", "Ticket"]
 
 LARGEST = 1024  # wishes in one transaction
-GATHER = 0.0005  # seconds a busy driver waits for company
+GATHER = 0.002  # seconds a busy driver waits for company
 IDLE = 1.0  # seconds before an idle driver goes home, so that a forgotten ledger can be collected
 
 
@@ -36,6 +38,10 @@ class Ticket:
         self.next: Ticket | None = None
         self.gate = threading.Lock()
         self.gate.acquire()
+
+    def wake(self) -> None:
+        with suppress(RuntimeError):  # awake already
+            self.gate.release()
 
 
 class Convoy:
@@ -78,7 +84,7 @@ class Convoy:
                 raise LedgerError("SRD-603", "the ledger is busy.", "Try again; if it stays so, look for a stopped process that holds it.")
             ticket.gate.acquire()  # it is in a transaction now, and only the disk can be slow
         if ticket.next is not None:
-            ticket.next.gate.release()
+            ticket.next.wake()
         if ticket.error is not None:
             raise ticket.error
         return ticket.result
@@ -88,16 +94,25 @@ class Convoy:
             return [self._waiting.popleft() for _ in range(min(len(self._waiting), LARGEST))]
 
     def _drive(self) -> None:
-        rode = 0
         while True:
-            if rode > 2:
-                self._rest(rode - 1, GATHER)  # those who just rode often come back at once; leaving without them wastes a whole sync
             if not self._rest(1, IDLE):
                 with self._mutex:
                     if not self._waiting:
                         self._driver = None
                         return
             rode = self._round()
+            if len(rode) <= 2:
+                for ticket in rode:
+                    ticket.wake()
+                continue
+            # waking one thread that wakes the next keeps the others from fighting over the interpreter; and those who just rode
+            # often come back at once, so leaving without them would waste a whole sync
+            for ticket, follower in pairwise(rode):
+                ticket.next = follower
+            rode[0].wake()
+            self._rest(len(rode) * 7 // 8, GATHER)
+            for ticket in rode:  # a thread that was interrupted while it waited breaks the chain; nobody may sleep on behind it
+                ticket.wake()
 
     def _rest(self, wanted: int, seconds: float) -> bool:
         """Sleep until this many wait, at most this long; True when they do."""
@@ -108,12 +123,10 @@ class Convoy:
         if self._bell.acquire(timeout=seconds):
             return True
         with self._mutex:
-            if self._resting:
-                self._resting = False
-                return False
-        return self._bell.acquire()  # somebody rang just now
+            rang, self._resting = not self._resting, False
+        return rang and self._bell.acquire()  # somebody rang just now
 
-    def _round(self) -> int:
+    def _round(self) -> list[Ticket]:
         taken: list[Ticket] = []
 
         def take() -> list[Ticket]:
@@ -128,10 +141,7 @@ class Convoy:
                 take()
             for ticket in taken:
                 ticket.error = _again(error)
-        for a,b in zip(taken,taken[1:]):
-            a.next=b
-        if taken: taken[0].gate.release()
-        return len(taken)
+        return taken
 
 
 def _begin_again(convoy: Convoy | None) -> None:

@@ -41,7 +41,7 @@ def sync(descriptor: int) -> None:
 
         fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
     else:
-        os.fsync(descriptor)
+        os.fdatasync(descriptor)  # the content and whatever is needed to find it again; a timestamp may be lost
 
 
 def sync_directory(path: Path) -> None:

@@ -18,7 +18,8 @@ from sordino.privacy.number import as_bounds, as_positive
 from sordino.sensitivity import ScaleLadder, average, position
 from sordino.sensitivity.distance import canonical
 from sordino.sensitivity.order import rank
-from sordino.session.release import Release
+from sordino.session.card import Card
+from sordino.session.release import Paid, Release
 from sordino.summaries import Counts, Draw, Near, Nearness, RankWindow, Rung, Scores, Stair, Tally, Value
 from sordino.summaries.window import rank_window
 
@@ -158,7 +159,7 @@ def release(mechanism: Any, data: Any, *, draw: Draw = draw, **options: Any) -> 
     >>> import sordino as sd
     >>> from sordino.mechanisms import Laplace
     >>> sd.release(Laplace(epsilon=1, sensitivity=1), 42).cost.epsilon
-    Fraction(1, 1)
+    1.0
     """
     known = {name: options.pop(name) for name in ("statistic", "bounds", "relation", "max_rows", "resolution") if name in options}
     if "bounds" not in known and hasattr(mechanism, "low") and hasattr(mechanism, "high"):
@@ -166,12 +167,7 @@ def release(mechanism: Any, data: Any, *, draw: Draw = draw, **options: Any) -> 
     ask: Callable[[Any], Any] = Owned(data, **known, parameters=options)
     certificate = mechanism.certificate()
     value = mechanism.release(ask, draw)
-    card = {
-        "mechanism": type(mechanism).__name__,
-        "theorem": certificate.theorem,
-        "assumes": certificate.assumptions,
-        "epsilon": str(certificate.cost.epsilon),
-        "delta": str(certificate.cost.delta),
-        "ledger": "not charged to any ledger",
-    }
-    return Release(value, certificate.cost, type(mechanism).__name__, card)
+    name = type(mechanism).__name__
+    facts = {"mechanism": name, "theorem": certificate.theorem, "assumes": certificate.assumptions}
+    price = {"epsilon": str(certificate.cost.epsilon), "delta": str(certificate.cost.delta), "ledger": "not charged to any ledger"}
+    return Release({"value": [value]}, {}, ("value",), Paid(certificate.cost), name, card=Card(facts | price))

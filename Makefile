@@ -1,0 +1,47 @@
+# Every target installs what it needs on a fresh Debian machine with python3.11, git and make.
+SHELL := /bin/bash
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: help demo test check audit bench soak docs clean
+
+help:  ## what can be made
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
+
+$(STAMP): pyproject.toml
+	@$(PYTHON) -m venv $(VENV) 2>/dev/null || ./tools/apt python3-venv
+	@test -x $(BIN)/pip || { rm -rf $(VENV); $(PYTHON) -m venv $(VENV); }
+	@echo "installing sordino and its tools into $(VENV)"
+	@$(BIN)/pip install --quiet --editable '.[dev]'
+	@touch $@
+
+demo: $(STAMP)  ## see it work
+	@$(BIN)/python -m sordino.demo
+
+check: $(STAMP)  ## lint, types, layers
+	@$(BIN)/ruff check src tests bench
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+test: check  ## everything CI runs
+	@command -v psql >/dev/null && ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || ./tools/apt postgresql
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+audit: $(STAMP)  ## the slow audits
+	@SORDINO_AUDIT=full $(BIN)/python -m pytest tests/mechanisms tests/lab -n 2 --dist loadgroup
+
+bench: $(STAMP)  ## speed and accuracy as ratios
+	@for task in noise sensitivity accounting ledger engine accuracy; do \
+	  test ! -f bench/$$task.py || { echo "== $$task"; $(BIN)/python bench/$$task.py || exit 1; }; done
+
+soak: $(STAMP)  ## the ledger under thousands of kills
+	@$(BIN)/python -m tests.ledger.soak
+
+docs: $(STAMP)  ## check that every code block in the documents runs
+	@$(BIN)/python -m pytest tests/test_documents.py
+
+clean:  ## forget the environment
+	rm -rf $(VENV) .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -1,0 +1,124 @@
+"""One row of the errata: what a formula of the notes promises, what it keeps, and the formula that keeps the promise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from textwrap import fill
+from typing import Any
+
+from sordino.errors import QueryError
+from sordino.privacy.number import as_delta, as_epsilon
+
+__all__ = ["TextbookVerdict", "as_count", "first_failure", "judge", "pure_or_approximate", "table"]
+
+MARGIN = 1e-8  # the closed forms carry an outward margin of 1e-9; a formula that is exactly tight must not look broken
+Pair = tuple[float, float]
+
+
+@dataclass(frozen=True, repr=False)
+class TextbookVerdict:
+    """A printed formula against the computed truth.
+
+    `claimed` and `true` are (epsilon, delta). `compares` names the number at stake, `says` and `holds` are its printed and computed
+    values. A sound row shows an upper bound over all neighbours, a refuted row a value that one pair of neighbours attains.
+    """
+
+    note: str
+    section: str
+    printed: str
+    claimed: Pair
+    true: Pair
+    sound: bool
+    slack: float  # printed over computed promise: at least 1 where the row is sound
+    corrected: str
+    evidence: str
+    leaks: bool  # private data leak if it is coded as printed
+    compares: str = "delta"
+    says: float = 0.0
+    holds: float = 0.0
+
+    @property
+    def word(self) -> str:
+        return "sound" if self.sound else "LEAKS" if self.leaks else "false"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON; an infinite number is written as text."""
+        return {name: _plain(value) for name, value in asdict(self).items()}
+
+    def __repr__(self) -> str:
+        where = f"{self.note} {self.section}"
+        where = where if len(where) <= 29 else where[:28] + "…"
+        return f"{where:<29} {self.compares:<11} {self.says:>9.4g} {self.holds:>9.4g} {self.slack:>9.4g}  {self.word}"
+
+    def __str__(self) -> str:
+        lines = [f"Note {self.note}, {self.section}: {self.word}"]
+        for name, text in (("printed", self.printed), ("right", self.corrected), ("evidence", self.evidence)):
+            lines.append(fill(f"{name}: {text}", 80, initial_indent="  ", subsequent_indent="    "))
+        claimed, true = (f"({e:.4g}, {d:.3g})" for e, d in (self.claimed, self.true))
+        return "\n".join([*lines, f"  claimed {claimed}, true {true}, slack {self.slack:.4g}"])
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_plain(part) for part in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def judge(
+    where: tuple[str, str],
+    printed: str,
+    corrected: str,
+    evidence: str,
+    *,
+    claimed: Pair,
+    true: Pair,
+    compares: str = "",
+    says: float = 0.0,
+    holds: float = 0.0,
+    want: str = "below",
+) -> TextbookVerdict:
+    """Compare the printed with the computed number: delta, or epsilon for a pure claim, unless another number is named.
+
+    `want` says which side keeps the promise: the truth "below" the printed number (privacy), "above" (success) or "equal" (a formula).
+    """
+    privacy = not compares
+    if privacy:
+        side = 0 if true[1] == 0 and claimed[1] == 0 else 1
+        compares, says, holds = ("epsilon", "delta")[side], claimed[side], true[side]
+    over, under = (holds, says) if want == "above" else (says, holds)
+    slack = over / under if under else math.inf
+    sound = abs(slack - 1) <= MARGIN if want == "equal" else slack >= 1 - MARGIN
+    leaks = privacy and not sound
+    return TextbookVerdict(*where, printed, claimed, true, sound, slack, corrected, evidence, leaks, compares, says, holds)
+
+
+def table(rows: Iterable[TextbookVerdict]) -> str:
+    """All rows in eighty columns."""
+    head = f"{'note, section':<29} {'compares':<11} {'printed':>9} {'computed':>9} {'slack':>9}  verdict"
+    return "\n".join([head, *(repr(row) for row in rows)])
+
+
+def pure_or_approximate(epsilon: Any, delta: Any = 0) -> Pair:
+    """Checked parameters as floats."""
+    return float(as_epsilon(epsilon)), float(as_delta(delta, zero=delta == 0))
+
+
+def as_count(value: Any, name: str, least: int = 1) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise QueryError("SRD-103", f"{name} is {value!r}.", f"Give a whole number of at least {least}.")
+    return value
+
+
+def first_failure(excess: Callable[[float], float], low: float, high: float) -> float:
+    """The least epsilon of a scan at which a printed formula exceeds its promise, refined by bisection."""
+    steps = [low * (high / low) ** (i / 200) for i in range(201)]
+    at = next((i for i, epsilon in enumerate(steps) if excess(epsilon) > 0), None)
+    if at is None:
+        return math.inf
+    below, above = steps[max(at - 1, 0)], steps[at]
+    for _ in range(40):
+        middle = (below + above) / 2
+        below, above = (below, middle) if excess(middle) > 0 else (middle, above)
+    return above

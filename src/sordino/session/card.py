@@ -1,0 +1,52 @@
+"""The claim card: what was promised, about whom, by which theorem, and what is not defended."""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+from typing import Any
+
+__all__ = ["NOT_DEFENDED", "Card", "odds_sentence"]
+
+NOT_DEFENDED = (
+    "root on the host, and power or cache measurements, are not defended against; an analyst's cap is a purse, not a guarantee: "
+    "recorded answers are open to every analyst of the dataset, so only the dataset cap bounds what one person or a coalition learns"
+)
+
+
+def odds_sentence(epsilon: float, delta: float) -> str:
+    """What epsilon means for someone who bets on a person's presence."""
+    if epsilon > 20:
+        return "At this epsilon there is no meaningful privacy."
+    sentence = f"Whatever an observer believed about a person, this release multiplies the odds by at most {math.exp(epsilon):.3g}"
+    return f"{sentence}, except with probability {delta:.2g}." if delta else f"{sentence}."
+
+
+class Card(dict[str, Any]):
+    """A flat dictionary of public facts that can be shown to a privacy office."""
+
+    def to_json(self) -> str:
+        return json.dumps(self, indent=2, sort_keys=True, ensure_ascii=False, default=str)
+
+    def _rows(self) -> list[tuple[str, str]]:
+        out = []
+        for name, value in self.items():
+            if isinstance(value, dict):
+                out += [(f"{name}: {inner}", str(item)) for inner, item in value.items()]
+            elif isinstance(value, list | tuple):
+                out.append((name, "; ".join(str(item) for item in value)))
+            else:
+                out.append((name, str(value)))
+        return out
+
+    def to_markdown(self) -> str:
+        cells = [(name, value.replace("|", "\\|").replace("\n", " ")) for name, value in self._rows()]
+        return "\n".join(["| fact | value |", "|---|---|", *(f"| {name} | {value} |" for name, value in cells)])
+
+    def to_html(self) -> str:
+        rows = "".join(f"<tr><th scope='row'>{html.escape(name)}</th><td>{html.escape(value)}</td></tr>" for name, value in self._rows())
+        return f"<table class='sordino-card'><caption>Claim card</caption>{rows}</table>"
+
+    def _repr_html_(self) -> str:
+        return self.to_html()

@@ -1,0 +1,61 @@
+"""Charge, look, draw: the shortest list of lines that must be right. Data, noise and ledger meet here and nowhere else."""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+from sordino.engines.port import Engine
+from sordino.errors import LedgerError, ReleaseFailed
+from sordino.ledger.port import Ledger
+from sordino.noise import draw as exact_draw
+from sordino.privacy.discrete import UniformInteger
+from sordino.session.settled import Settled
+from sordino.summaries import Draw
+
+__all__ = ["execute"]
+
+log = logging.getLogger("sordino")
+LOST = "The charge stands and no answer was recorded."
+
+
+def execute(
+    plan: Settled,
+    ledger: Ledger,
+    engine: Engine,
+    *,
+    request: str,
+    analyst: str | None = None,
+    draw: Draw = exact_draw,
+    owner_log: Callable[[str], None] | None = None,
+) -> bytes:
+    """The sealed bytes of one release: charged durably before any row is read, drawn once, recorded before anyone sees it.
+
+    Only the call that inserted the charge may look at data. After the charge nothing but the released value depends on the data: every
+    failure raises the same error with the same text, and what went wrong goes to the owner's log or nowhere.
+    """
+    entry = ledger.charge(request, plan.key, plan.cost, analyst)
+    if entry.state == "sealed" and entry.answer is not None:
+        return entry.answer
+    if entry.state != "new":
+        raise ReleaseFailed("SRD-402", LOST, "Ask again as a new release.")
+    log.info("charged %s for %s", plan.cost, plan.mechanism)
+    try:
+        with engine.bounded(plan.frame, draw(UniformInteger(0, 2**128 - 1))) as table:
+            answer = plan.record(plan.converse(table.ask, draw), entry)
+        ledger.seal(entry, answer)
+    except BaseException as error:
+        if owner_log is not None:
+            owner_log(traceback.format_exc())
+        if isinstance(error, LedgerError):
+            raise ReleaseFailed("SRD-402", LOST, "Ask again as a new release.") from None
+        raise ReleaseFailed("SRD-401", LOST, "Ask again as a new release.") from None
+    return answer
+
+
+def pinned(outcomes: Any) -> Draw:
+    """A draw that returns given outcomes in order, for replay on neighbours in tests and the lab."""
+    queue = iter(outcomes)
+    return lambda law: next(queue)

@@ -1,0 +1,69 @@
+"""An answer as bytes: canonical JSON, so that a repeat returns exactly what was sealed."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from typing import Any
+
+from sordino.summaries import Refused
+
+__all__ = ["decode", "encode"]
+
+
+def _plain(value: Any) -> Any:
+    """Values JSON does not know, tagged by one-key objects; numpy scalars become Python's."""
+    match value:
+        case None | bool() | int() | float() | str():
+            return value
+        case Refused():
+            return {"$refused": value.reason}
+        case dt.datetime():
+            return {"$timestamp": value.isoformat()}
+        case dt.date():
+            return {"$date": value.isoformat()}
+        case bytes():
+            return {"$bytes": value.hex()}
+        case dict():
+            return {str(key): _plain(item) for key, item in value.items()}
+        case frozenset() | set():
+            return {"$set": sorted((_plain(item) for item in value), key=repr)}
+        case tuple():
+            return {"$tuple": [_plain(item) for item in value]}
+        case list():
+            return [_plain(item) for item in value]
+    if hasattr(value, "item"):
+        return _plain(value.item())
+    raise TypeError(f"{type(value).__name__} has no place in a recorded answer")
+
+
+def _rich(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_rich(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if len(value) == 1:
+        ((tag, inner),) = value.items()
+        match tag:
+            case "$refused":
+                return Refused(inner)
+            case "$timestamp":
+                return dt.datetime.fromisoformat(inner)
+            case "$date":
+                return dt.date.fromisoformat(inner)
+            case "$bytes":
+                return bytes.fromhex(inner)
+            case "$set":
+                return frozenset(_rich(item) for item in inner)
+            case "$tuple":
+                return tuple(_rich(item) for item in inner)
+    return {key: _rich(item) for key, item in value.items()}
+
+
+def encode(record: dict[str, Any]) -> bytes:
+    return json.dumps(_plain(record), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+
+
+def decode(data: bytes) -> dict[str, Any]:
+    record: dict[str, Any] = _rich(json.loads(data))
+    return record
