@@ -31,7 +31,7 @@ class Balance:
     @property
     def exact(self) -> dict[str, Fraction]:
         spent = self.tally.spent
-        # the cap's own theorem gives the budget's epsilon for any loss up to the cap, whichever order the conversion preferred
+        # the cap's own theorem gives the budget's epsilon for any loss up to the cap, whatever the conversion rounds to
         epsilon = min(self.filter.epsilon(spent.loss), self.budget.epsilon)
         conversion = self.budget.delta - self.filter.cap.delta
         return {

@@ -48,8 +48,6 @@ class Book:
         self._alone = threading.Lock()
         self.id, self.dataset, self.relation, self.unit = terms.ledger, terms.dataset, terms.relation, terms.unit
 
-    # ---- the port ---------------------------------------------------------------------------------------------------------------
-
     def recall(self, key: bytes) -> Sequence[bytes]:
         """Every sealed answer to this question, oldest first; free, and open to every analyst of the dataset."""
         self._trust()
@@ -76,8 +74,6 @@ class Book:
             self._ask(Seal(entry.number, bytes(answer)))
         except SordinoError:
             raise lost() from None
-
-    # ---- reading ----------------------------------------------------------------------------------------------------------------
 
     def entries(self) -> list[Entry]:
         """Every charge and write-off in order, with its answer if one is recorded."""
@@ -129,8 +125,6 @@ class Book:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    # ---- writing ----------------------------------------------------------------------------------------------------------------
 
     def _trust(self) -> None:
         if self._frozen is not None:

@@ -9,8 +9,9 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from sordino.ledger.budget import Budget
-from sordino.ledger.zcdp import epsilon_of, largest_rho
+from sordino.privacy.composition import rho_cap, zcdp_epsilon
 from sordino.privacy.cost import Cost
+from sordino.privacy.number import round_up
 
 __all__ = [
     "GRAIN", "Filter", "Price", "PureFilter", "ZcdpFilter", "grains", "grains_text", "of_grains", "open_filter", "price_of", "read_filter",
@@ -109,13 +110,12 @@ class ZcdpFilter:
     Proof. Let L_i be the conditional loss of release i. For each order a, M_i = exp((a-1) sum_{j<=i} (L_j - a rho_j)) is a
     supermartingale, since E[exp((a-1)(L_i - a rho_i)) | past] <= 1. The filter stops before sum rho exceeds the cap, so
     E[exp((a-1) sum L)] <= exp((a-1) a cap): the whole is cap-zCDP (Feldman and Zrnic 2021; Whitehouse et al. 2023, Theorem 1, also for
-    the delta_i, whose masses add along every path). `largest_rho` turns the cap into (epsilon, delta/2), and the other half of
+    the delta_i, whose masses add along every path). `rho_cap` turns the cap into (epsilon, delta/2), and the other half of
     delta bounds the sum of the delta_i. An (e, d) release enters as rho = e tanh(e/2) beside d; a Gaussian's own delta costs nothing
     because its rho holds without it. QED
     """
 
     cap: Price
-    order: Fraction
     conversion: Fraction
     accounting = "zcdp"
     word = "rho"
@@ -127,10 +127,10 @@ class ZcdpFilter:
 
     def epsilon(self, loss: Fraction) -> Fraction:
         """What this much rho guarantees as epsilon at half of the budget's delta."""
-        return epsilon_of(loss, self.conversion)
+        return round_up(zcdp_epsilon(loss, self.conversion)) if loss else Fraction(0)
 
     def to_dict(self) -> dict[str, str]:
-        return {"accounting": self.accounting, "conversion": str(self.conversion), "order": str(self.order), **self.cap.to_dict()}
+        return {"accounting": self.accounting, "conversion": str(self.conversion), **self.cap.to_dict()}
 
 
 Filter = PureFilter | ZcdpFilter
@@ -141,8 +141,7 @@ def open_filter(budget: Budget) -> Filter:
     if budget.accounting == "pure":
         return PureFilter(Price(budget.epsilon, budget.delta))
     half = budget.delta / 2
-    rho, order = largest_rho(budget.epsilon, half)
-    return ZcdpFilter(Price(rho, half), order, half)
+    return ZcdpFilter(Price(rho_cap(budget.epsilon, half), half), half)
 
 
 def read_filter(record: Mapping[str, str]) -> Filter:
@@ -150,4 +149,4 @@ def read_filter(record: Mapping[str, str]) -> Filter:
     cap = Price(Fraction(record["loss"]), Fraction(record["delta"]))
     if record["accounting"] == "pure":
         return PureFilter(cap)
-    return ZcdpFilter(cap, Fraction(record["order"]), Fraction(record["conversion"]))
+    return ZcdpFilter(cap, Fraction(record["conversion"]))

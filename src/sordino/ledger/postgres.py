@@ -13,11 +13,12 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sordino.errors import LedgerError, QueryError
-from sordino.ledger.port import Found, Head, InDoubt, Row
+from sordino.ledger.page import VERSION, PostgresPage
+from sordino.ledger.port import Head, InDoubt, Row
 
 if TYPE_CHECKING:
     import psycopg
@@ -26,14 +27,7 @@ __all__ = ["PostgresStore"]
 
 T = TypeVar("T")
 _ABANDONED: list[Any] = []  # a forked child must neither use nor close what its parent has open
-VERSION = 1
 PATIENCE = 10.0  # seconds to wait for a server that restarts, or for the row lock
-SHAPE = (
-    "CREATE TABLE IF NOT EXISTS sordino_head(ledger text PRIMARY KEY, version int NOT NULL, count bigint NOT NULL, hash bytea, state text)",
-    "CREATE TABLE IF NOT EXISTS sordino_entry(ledger text NOT NULL, number bigint NOT NULL, hash bytea NOT NULL, record bytea NOT NULL,"
-    " answer bytea, request text, key bytea, sealed bigint, PRIMARY KEY (ledger, number), UNIQUE (ledger, request))",
-    "CREATE INDEX IF NOT EXISTS sordino_entry_key ON sordino_entry(ledger, key) WHERE key IS NOT NULL",
-)
 
 
 def _driver() -> Any:
@@ -42,61 +36,6 @@ def _driver() -> Any:
     except ImportError:
         raise QueryError("SRD-106", "PostgreSQL ledgers need psycopg.", 'Install it with pip install "sordino[postgres]".') from None
     return psycopg
-
-
-class _Page:
-    """The store inside its transaction, with the head row locked."""
-
-    def __init__(self, connection: psycopg.Connection[Any], ledger: str) -> None:
-        self.connection, self._ledger = connection, ledger
-
-    def _ask(self, statement: str, *parameters: Any) -> list[Any]:
-        return self.connection.execute(statement, parameters).fetchall()
-
-    def shape(self) -> None:
-        self.connection.execute("SELECT pg_advisory_xact_lock(1397900366)")  # two first openings must not both make the tables
-        for statement in SHAPE:
-            self.connection.execute(statement)
-
-    def lock(self) -> None:
-        take = "SELECT version FROM sordino_head WHERE ledger = %s FOR UPDATE"
-        if not self._ask(take, self._ledger):
-            make = "INSERT INTO sordino_head(ledger, version, count) VALUES (%s, %s, 0) ON CONFLICT DO NOTHING"
-            self.connection.execute(make, (self._ledger, VERSION))
-            self._ask(take, self._ledger)
-
-    def head(self) -> Head | None:
-        found = self._ask("SELECT count, hash, state FROM sordino_head WHERE ledger = %s AND count > 0", self._ledger)
-        return Head(*found[0]) if found else None
-
-    def hash_at(self, number: int) -> bytes | None:
-        found = self._ask("SELECT hash FROM sordino_entry WHERE ledger = %s AND number = %s", self._ledger, number)
-        return found[0][0] if found else None
-
-    def find(self, requests: Sequence[str]) -> dict[str, Found]:
-        found = self._ask(
-            "SELECT e.request, e.number, e.record, e.sealed, s.answer FROM sordino_entry e"
-            " LEFT JOIN sordino_entry s ON s.ledger = e.ledger AND s.number = e.sealed WHERE e.ledger = %s AND e.request = ANY(%s)",
-            self._ledger, list(requests),
-        )  # fmt: skip
-        return {row[0]: Found(*row[1:]) for row in found}
-
-    def sealed(self, numbers: Sequence[int]) -> dict[int, int | None]:
-        query = "SELECT number, sealed FROM sordino_entry WHERE ledger = %s AND request IS NOT NULL AND number = ANY(%s)"
-        return dict(self._ask(query, self._ledger, list(numbers)))
-
-    def append(self, rows: Sequence[Row], seals: Iterable[tuple[int, int]], head: Head) -> None:
-        with self.connection.cursor() as cursor:
-            cursor.executemany(
-                "INSERT INTO sordino_entry(ledger, number, hash, record, answer, request, key, sealed)"
-                " VALUES (%s, %s, %s, %s, %s, %s, %s, %s)",
-                [(self._ledger, *row) for row in rows],
-            )
-            marks = [(seal, self._ledger, charge) for seal, charge in seals]
-            if marks:
-                cursor.executemany("UPDATE sordino_entry SET sealed = %s WHERE ledger = %s AND number = %s", marks)
-            move = "UPDATE sordino_head SET count = %s, hash = %s, state = %s WHERE ledger = %s"
-            cursor.execute(move, (head.count, head.hash, head.state, self._ledger))
 
 
 class PostgresStore:
@@ -138,12 +77,12 @@ class PostgresStore:
         connection.execute(f"SET idle_in_transaction_session_timeout TO {3 * wait}")  # a stopped writer must not hold the row for ever
         return connection
 
-    def _shape(self, page: _Page) -> None:
+    def _shape(self, page: PostgresPage) -> None:
         page.shape()
         info = page.connection.info
         self.place = f"postgres://{info.host}:{info.port}/{info.dbname}#{self._ledger}"
 
-    def transact(self, work: Callable[[_Page], T], *, lock: bool = True) -> T:
+    def transact(self, work: Callable[[PostgresPage], T], *, lock: bool = True) -> T:
         deadline, doubt = time.monotonic() + PATIENCE, False
         while True:
             sent = False
@@ -151,7 +90,7 @@ class PostgresStore:
                 if self._writer is None:
                     self._writer = self._connect()
                 self._writer.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
-                page = _Page(self._writer, self._ledger)
+                page = PostgresPage(self._writer, self._ledger)
                 if lock:
                     page.lock()
                 value = work(page)

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino.noise.ideal import SLACK
+from sordino.noise.ideal import SLACK, exactly, in_floats
 from sordino.noise.stream import Stream
 from sordino.privacy.discrete import ArgMax, Bernoulli, Categorical, DiscreteLaplace, UniformInteger
 
 __all__ = ["argmax", "bernoulli", "categorical", "discrete_laplace", "uniform_integer"]
 
 WORD = 2**64
+FARTHEST = 2**62
 
 
 def _tie(probability: Fraction, stream: Stream) -> bool:
@@ -96,50 +97,49 @@ def discrete_laplace(law: DiscreteLaplace, stream: Stream) -> int | NDArray[np.i
     """Invert the tail: |K| = max(0, floor(scale E + c)), E a standard exponential, c = scale ln(2/(1 + e^{-1/scale})), with a fair sign.
 
     P(scale E + c >= t) = e^{-(t-c)/scale} = 2 e^{-t/scale}/(1 + e^{-1/scale}), which is the tail of |K|. The floor is made exact as in
-    `rounding`: one word decides all but a few draws in a billion, so the work does not depend on the outcome.
+    `rounding`: one word decides all but a few draws in a billion, so the work does not depend on the outcome. Outcomes are clamped to
+    2^62 either way, where 64 bits end.
     """
-    location = np.atleast_1d(np.asarray(law.location, np.int64))
+    location = np.clip(np.atleast_1d(np.asarray(law.location, np.int64)), -FARTHEST, FARTHEST)
     words = stream.words(len(location))
-    b = float(law.scale)
+    b = in_floats(law.scale)
     offset = b * math.log(2 / (1 + math.exp(-1 / b)))
     cell = (words >> np.uint64(12)).astype(np.float64)
     with np.errstate(divide="ignore"):
         near, far = -np.log((cell + 1) * 2.0**-52) * b, -np.log(cell * 2.0**-52) * b
     slack = SLACK * (b + 1)
     lower, upper = np.floor(near * (1 - SLACK) + offset - slack), np.floor(far * (1 + SLACK) + offset + slack)
-    size = np.where(lower == upper, np.maximum(lower, 0.0), 0.0).astype(np.int64)
-    for i in np.flatnonzero(lower != upper).tolist():
-        size[i] = _refine_exponential(law.scale, int(words[i]) >> 12, stream)
-    out = location + np.where(words & np.uint64(1), -size, size)
+    sure = (lower == upper) & (upper < 2.0**52)
+    size = np.where(sure, np.maximum(lower, 0.0), 0.0).astype(np.int64)
+    out = np.clip(location + np.where(words & np.uint64(1), -size, size), -FARTHEST, FARTHEST)
+    for i in np.flatnonzero(~sure).tolist():
+        exact = _refine_exponential(law.scale, int(words[i]) >> 12, stream)
+        out[i] = min(max(int(location[i]) + (-exact if words[i] & np.uint64(1) else exact), -FARTHEST), FARTHEST)
     return int(out[0]) if np.ndim(law.location) == 0 else out
 
 
 def _refine_exponential(scale: Fraction, cell: int, stream: Stream) -> int:
-    import mpmath
-
     bits = 52
     while True:
         cell, bits = (cell << 64) | stream.bits(64), bits + 64
-        with mpmath.mp.workprec(2 * bits + 120):
-            b = mpmath.mpf(scale.numerator) / scale.denominator
-            offset = b * mpmath.log(2 / (1 + mpmath.exp(-1 / b)))
-            wide = (b + 1) * mpmath.mpf(2) ** -(bits + 20)
+        with exactly(2 * bits + 120) as mp:
+            b = mp.mpf(scale.numerator) / scale.denominator
+            offset = b * mp.log(2 / (1 + mp.exp(-1 / b)))
+            wide = (b + 1) * mp.mpf(2) ** -(bits + 20)
             if cell == 0:
                 continue
-            near, far = (-mpmath.log(mpmath.mpf(end) / 2**bits) * b + offset for end in (cell + 1, cell))
-            lower, upper = max(0, int(mpmath.floor(near - wide))), max(0, int(mpmath.floor(far + wide)))
+            near, far = (-mp.log(mp.mpf(end) / 2**bits) * b + offset for end in (cell + 1, cell))
+            lower, upper = max(0, int(mp.floor(near - wide))), max(0, int(mp.floor(far + wide)))
             if lower == upper:
                 return lower
 
 
 def argmax(law: ArgMax, stream: Stream) -> int:
     """Bracket every noisy score; where the brackets leave more than one possible winner, draw more bits for the contenders."""
-    import mpmath
-
     scores = np.asarray(law.scores, np.int64)
     words = stream.words(len(scores))
     step = float(1 / law.scale)
-    shifted = (scores - scores.max()).astype(float) * step
+    shifted = -(scores.max() - scores).view(np.uint64).astype(float) * step  # the gap of two int64 always fits a uint64
     low, high = _bracket(law.noise, words)
     slack = 2.0**-42 * (np.abs(shifted) + np.abs(low) + np.where(np.isfinite(high), np.abs(high), 0.0) + 1)
     low, high = shifted + low - slack, shifted + high + slack
@@ -151,11 +151,11 @@ def argmax(law: ArgMax, stream: Stream) -> int:
     while True:
         bits += 64
         cells = {i: (word << 64) | stream.bits(64) for i, word in cells.items()}
-        with mpmath.mp.workprec(3 * bits + 160):
+        with exactly(3 * bits + 160) as mp:
             ends: dict[int, tuple[Any, Any]] = {}
             for i, word in cells.items():
-                base = mpmath.mpf(int(scores[i]) - int(scores.max())) * law.scale.denominator / law.scale.numerator
-                ends[i] = _refined(mpmath.mp, law.noise, base, word, bits)
+                base = mp.mpf(int(scores[i]) - int(scores.max())) * law.scale.denominator / law.scale.numerator
+                ends[i] = _refined(mp, law.noise, base, word, bits)
             best = max(end[0] for end in ends.values())
             cells = {i: word for i, word in cells.items() if ends[i][1] >= best}
         if len(cells) == 1:

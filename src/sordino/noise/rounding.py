@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino.noise.ideal import SLACK, magnitude, self_check
+from sordino.noise.ideal import SLACK, exactly, in_floats, magnitude, self_check
 from sordino.noise.stream import Stream
 from sordino.privacy.law import Placed
 
@@ -27,16 +27,17 @@ CHUNK = 2**14  # two dozen arrays of this size stay in the cache
 FIRST = 52
 ABSOLUTE = 2.0**-44  # covers the additions of remainder and one half
 UNIT = 2.0**-FIRST
+FARTHEST = 2**62  # locations stop here, so that no sum overflows
 
 
 def rounded(law: Placed, stream: Stream) -> int | NDArray[np.int64]:
     """One outcome per location."""
     self_check(law.law)
     scalar = np.ndim(law.location) == 0
-    location = np.atleast_1d(np.asarray(law.location, dtype=np.int64))
+    location = np.clip(np.atleast_1d(np.asarray(law.location, dtype=np.int64)), -FARTHEST, FARTHEST)  # moves neighbours closer, if at all
     shared = isinstance(law.scale, Fraction)
     scale: Sequence[Fraction] = [law.scale] if isinstance(law.scale, Fraction) else law.scale
-    scales = np.array([float(s / law.grid) for s in scale])
+    scales = np.array([in_floats(s / law.grid) for s in scale])
     out = np.empty(len(location), np.int64)
     for start in range(0, len(location), CHUNK):
         stop = min(start + CHUNK, len(location))
@@ -55,8 +56,9 @@ def _float_pass(law: Placed, words: NDArray[np.uint64], location: NDArray[np.int
     cell = (words >> np.uint64(64 - FIRST)).astype(np.float64)
     near = law.law.magnitude((cell + 1) * UNIT)
     far = law.law.magnitude(cell * UNIT)
-    near *= b * (1 - SLACK)
-    far *= b * (1 + SLACK)
+    slack = SLACK * law.law.strain
+    near *= b * (1 - slack)
+    far *= b * (1 + slack)
     sign = 1.0 - 2.0 * (words & np.uint64(1)).astype(np.float64)
     half: Any = 0.5 if shift == 0 else 0.5 + (location & (law.grid - 1)).astype(np.float64) / law.grid
     near *= sign
@@ -74,19 +76,17 @@ def _float_pass(law: Placed, words: NDArray[np.uint64], location: NDArray[np.int
 
 
 def _refine(law: Placed, word: int, location: int, scale: Fraction, stream: Stream) -> int:
-    import mpmath
-
     grid = law.grid
     negative, cell, bits = word & 1, word >> (64 - FIRST), FIRST
     low, high = -((-law.low) // grid), law.high // grid
     while True:
         cell, bits = (cell << 64) | stream.bits(64), bits + 64
-        with mpmath.mp.workprec(3 * bits + 120):
-            step = mpmath.mpf(scale.numerator) / (scale.denominator * grid)
-            base = mpmath.mpf(location) / grid + mpmath.mpf(1) / 2
+        with exactly(3 * bits + 120) as mp:
+            step = mp.mpf(scale.numerator) / (scale.denominator * grid)
+            base = mp.mpf(location) / grid + mp.mpf(1) / 2
             near, far = (end * step for end in magnitude(law.law, cell, bits))
             ends = (base - far, base - near) if negative else (base + near, base + far)
-            if not (mpmath.isinf(ends[0]) or mpmath.isinf(ends[1])):
-                lower, upper = (min(max(int(mpmath.floor(end)), low), high) for end in ends)
+            if not (mp.isinf(ends[0]) or mp.isinf(ends[1])):
+                lower, upper = (min(max(int(mp.floor(end)), low), high) for end in ends)
                 if lower == upper:
                     return grid * lower

@@ -17,6 +17,8 @@ from sordino.privacy.witness import Dilated, Witness
 __all__ = ["Certificate", "Verdict", "least_scale"]
 
 MARGIN = 1e-9  # float rounding of the integrals, relative
+LARGEST_BETA = 100  # e^beta beyond this leaves the range in which densities can be compared
+SMALLEST = 1e-9  # scales are quoted to nine decimals, so nothing is gained below
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,8 @@ def least_scale(law: Noise, beta: Fraction, epsilon: Fraction, delta: Fraction) 
         witness = Dilated(law, s, b)
         return witness.sup() <= e * (1 + MARGIN) if d == 0 else witness.delta(e) <= d * (1 - 1e-7)
 
+    if b > LARGEST_BETA:
+        raise QueryError("SRD-103", f"beta is {b:g}.", f"Give a beta of at most {LARGEST_BETA}; most uses lie below 1.")
     high = 1.0
     while not holds(high):
         high *= 2
@@ -90,9 +94,9 @@ def least_scale(law: Noise, beta: Fraction, epsilon: Fraction, delta: Fraction) 
             what = f"no scale makes {law.name} noise private at beta {b:g}, epsilon {e:g}, delta {d:g}."
             raise QueryError("SRD-110", what, "Use a smaller beta, a positive delta for light-tailed noise, or noise='power_law'.")
     low = high / 2
-    while holds(low):
+    while low > SMALLEST and holds(low):
         low, high = low / 2, low
     while high - low > 1e-4 * high:
         middle = (low + high) / 2
         low, high = (low, middle) if holds(middle) else (middle, high)
-    return round_up(high, 9)
+    return round_up(high * (1 + 2 * MARGIN), 9)

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from sordino.errors import QueryError
-from sordino.privacy.number import as_delta, as_epsilon, as_positive, exp_up, round_up
+from sordino.privacy.number import as_delta, as_epsilon, as_positive, exp_down, exp_up, round_up
 
 __all__ = ["FAMILIES", "Cost", "gaussian_delta", "gaussian_epsilon"]
 
@@ -71,7 +71,7 @@ class Cost:
             raise QueryError("SRD-110", "mu_squared belongs to the gaussian family and to no other.", "Build it with Cost.gaussian(...).")
         if self.mu_squared is not None:
             object.__setattr__(self, "mu_squared", as_positive(self.mu_squared, "mu_squared"))
-            if gaussian_delta(math.sqrt(self.mu_squared), float(self.epsilon)) > float(self.delta) * (1 + 2 * ROUNDING):
+            if gaussian_delta(math.sqrt(self.mu_squared), float(self.epsilon)) > float(self.delta):
                 raise QueryError("SRD-110", "this Gaussian does not keep its own (epsilon, delta).", "Use a smaller mu or a larger delta.")
         elif self.family in ("laplace", "bounded_range") and self.delta:
             raise QueryError("SRD-110", f"a {self.family} cost is pure.", "Drop delta, or use the approximate family.")
@@ -138,9 +138,13 @@ class Cost:
             mu_squared = self.mu_squared * size**2
             delta = self.delta
             return Cost(round_up(gaussian_epsilon(math.sqrt(mu_squared), float(delta)) * (1 + ROUNDING)), delta, "gaussian", mu_squared)
-        growth = sum((exp_up(self.epsilon * step) for step in range(size)), Fraction(0)) if self.delta else Fraction(0)
-        delta = self.delta if size == 1 else round_up(min(self.delta * growth, 1 - Fraction(1, 10**15)), 30)
-        return Cost(self.epsilon * size, delta, self.family)
+        epsilon = as_epsilon(self.epsilon * size)
+        if not self.delta or size == 1:
+            return Cost(epsilon, self.delta, self.family)
+        delta = round_up(self.delta * (exp_up(epsilon) - 1) / (exp_down(self.epsilon) - 1), 30)
+        if delta >= 1:
+            raise QueryError("SRD-110", f"nothing is promised to a group of {size}.", "Ask about a smaller group, or release at a smaller delta.")
+        return Cost(epsilon, delta, self.family)
 
     def to_dict(self) -> dict[str, str]:
         """Exact fractions as text, ready for canonical JSON."""

@@ -32,7 +32,7 @@ class Dilation:
         """ln of first density over second at z."""
         z = np.asarray(z, float)
         wide = self.law.log_density((z - self.slide) * self.shrink) - self.dilation
-        with np.errstate(invalid="ignore"):  # where both densities underflow there is no mass to compare, and nan counts as no crossing
+        with np.errstate(invalid="ignore"):  # where both densities underflow there is no mass to compare, and nan says so
             gap = wide - self.law.log_density(z)
         return np.asarray(gap if self.wide_first else -gap)
 
@@ -48,7 +48,8 @@ class Dilation:
         """The intervals where the log-ratio exceeds epsilon."""
 
         def above(z: Any) -> Floats:
-            return self.log_ratio(z) - epsilon
+            gap = self.log_ratio(z) - epsilon
+            return np.where(np.isnan(gap), -np.inf, gap)  # the end of both supports must count as a crossing
 
         closed = _closed_crossings(self, epsilon)
         return _positive(_crossings(above, self.landmarks()) if closed is None else closed, above)
@@ -71,7 +72,7 @@ class Dilation:
         for kink in self.law.kinks:
             special += [kink, -kink, self.slide + spread * kink, self.slide - spread * kink]
         unit = max(self.slide, 1e-3)
-        reach = np.geomspace(1e-6, 1e13, 230) * unit
+        reach = np.geomspace(1e-6, 1e13 * spread, 230) * unit
         near = np.linspace(-4.0, 5.0, 361) * unit
         return np.unique(np.concatenate([special, reach, -reach, self.slide + reach, self.slide - reach, near]))
 
@@ -90,6 +91,8 @@ class Dilation:
 
         net = self.landmarks()
         values = height(net)
+        if np.any(values == np.inf):
+            return math.inf
         usable = np.isfinite(values)
         net, values = net[usable], values[usable]
         best = float(values.max())
@@ -108,7 +111,7 @@ class Dilation:
         """True for laws whose log-ratio keeps growing in the tail: light-tailed noise under dilation, Gaussian noise under a slide."""
         if isinstance(self.law, GaussianLaw):
             return self.slide > 0 or self.dilation > 0
-        far = np.array([1e4, 1e5, 1e6]) * (1 + self.slide)
+        far = np.array([1e4, 1e5, 1e6]) * (1 + self.slide) * math.exp(self.dilation)
         with np.errstate(invalid="ignore"):
             growth = np.diff(np.stack([self.log_ratio(far), self.log_ratio(-far)]), axis=1)
         return bool(np.any(np.nan_to_num(growth[:, -1], nan=np.inf) > 5.0))

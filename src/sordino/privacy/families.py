@@ -126,6 +126,14 @@ class GeneralizedCauchy(Symmetric):
         return math.sin(math.pi / g) / math.sin(3 * math.pi / g) if g > 3 else math.inf
 
     @property
+    def strain(self) -> float:  # type: ignore[override]
+        return max(1.0, float(self.gamma / (self.gamma - 1)) ** 2 / 4)  # z is the power 1/(gamma-1) of a probability
+
+    @property
+    def sampled(self) -> bool:  # type: ignore[override]
+        return Fraction(101, 100) <= self.gamma <= 1000
+
+    @property
     def turn(self) -> float:
         return float((1 / (self.gamma - 1)) ** (1 / self.gamma)) * (1 + 1e-9)
 
@@ -150,11 +158,13 @@ class GeneralizedCauchy(Symmetric):
 
         g = float(self.gamma)
         v = np.asarray(v, float)
-        far = betaincinv(1 - 1 / g, 1 / g, v)  # w: precise where z is large
-        near = betaincinv(1 / g, 1 - 1 / g, 1 - v)  # 1 - w: precise where z is small
+        rest = float((self.gamma - 1) / self.gamma)
+        far = betaincinv(rest, 1 / g, v)  # w: precise where z is large
+        near = betaincinv(1 / g, rest, 1 - v)  # 1 - w: precise where z is small
         with np.errstate(divide="ignore", over="ignore"):
             odds = np.where(far < 0.5, (1 - far) / far, near / (1 - near))
-            return np.asarray(odds ** (1 / g))
+            flat = (1 - v) * math.pi / (g * math.sin(math.pi / g))  # the density does not change before z^gamma counts; near underflows there
+            return np.asarray(np.where(near < 1e-20, flat, odds ** (1 / g)))
 
 
 @dataclass(frozen=True)

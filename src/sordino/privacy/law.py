@@ -57,6 +57,11 @@ class Placed:
             object.__setattr__(self, "scale", as_positive(self.scale, "scale"))
         if not self.law.sampled:
             raise QueryError("SRD-108", f"the law {self.law.name} has no exact sampler.", "Certify it, or release with another noise.")
+        size, steps = np.shape(self.location), self.scale
+        if isinstance(steps, Sequence) and (size != (len(steps),) or not all(s > 0 for s in steps)):
+            raise QueryError("SRD-103", "the scales do not fit the locations.", "Give one positive scale for each location.")
+        if np.asarray(self.location).dtype.kind not in "iu":
+            raise QueryError("SRD-103", "a location is not a whole number of grid steps.", "Round it onto the grid first.")
         if self.grid < 1 or self.grid & (self.grid - 1):
             raise QueryError("SRD-103", f"the output grid is {self.grid}.", "Give a power of two of at least 1.")
 
@@ -66,6 +71,7 @@ class Symmetric:
     """Cdf, quantile, density and placement, shared by every law through its two-sided tail."""
 
     sampled = True
+    strain = 1.0  # how many times the usual error its float quantile may have
     kinks: tuple[float, ...] = field(default=(), init=False, repr=False, compare=False)
 
     @property
@@ -143,7 +149,9 @@ class Law(Symmetric):
         net = np.geomspace(1e-6, 1e6, 20_001)
         with np.errstate(invalid="ignore"):  # a density that is 0 far out has turned already
             rising = np.flatnonzero(np.diff(np.log(net) + self.log_density(net)) > 0)
-        return float(net[min(int(rising[-1]) + 2, len(net) - 1)]) if len(rising) else 0.0
+        if len(rising) and rising[-1] + 2 >= len(net):
+            return math.inf
+        return float(net[int(rising[-1]) + 2]) if len(rising) else 0.0
 
     def log_density(self, z: Any) -> Floats:
         with np.errstate(all="ignore"):  # a density of one's own may underflow as it pleases

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,13 +42,13 @@ class Loss:
     def tail(self, epsilon: float) -> float:
         """P(L > epsilon)."""
         if isinstance(self._pair, Finite):
-            return float(self._pair.p[self._pair.p > math.exp(epsilon) * self._pair.q].sum())
+            return float(self._pair.p[self._pair.p > math.exp(min(epsilon, 700.0)) * self._pair.q].sum())
         return float(self._pair.loss_tail(epsilon))
 
     def delta(self, epsilon: float) -> float:
         """The hockey stick: the least delta for which this direction is (epsilon, delta)-DP."""
         if isinstance(self._pair, Finite):
-            return float(np.maximum(self._pair.p - math.exp(epsilon) * self._pair.q, 0).sum())
+            return float(np.maximum(self._pair.p - math.exp(min(epsilon, 700.0)) * self._pair.q, 0).sum())
         return float(self._pair.delta(epsilon))
 
     def plot(self, upto: float | None = None) -> Any:
@@ -68,7 +68,8 @@ def loss(p: Any, q: Any) -> Loss:
     """The privacy loss of P against Q: two finite laws (mappings or lists of probabilities), or one noise law placed at two spots."""
     if isinstance(p, Placed) and isinstance(q, Placed):
         return Loss(_placed(p, q))
-    if isinstance(p, Mapping | Sequence | np.ndarray) and isinstance(q, Mapping | Sequence | np.ndarray):
+    listed, mapped = ((isinstance(p, kind) and isinstance(q, kind)) for kind in (list | tuple | np.ndarray, Mapping))
+    if listed or mapped:
         pair = Finite(p, q)  # type: ignore[arg-type]
         if len(pair.p) != len(pair.q):
             raise QueryError("SRD-105", "the two laws have different numbers of outcomes.", "List the same outcomes in the same order.")
@@ -83,6 +84,6 @@ def _placed(p: Placed, q: Placed) -> Dilation:
     vectors = [part for law in (p, q) for part in (law.location, law.scale) if np.ndim(part) or not hasattr(part, "numerator")]  # type: ignore[arg-type]
     if p.law != q.law or vectors:
         raise QueryError("SRD-105", "the two laws are not one scalar law placed twice.", "Place the same law at two locations and scales.")
-    (b_p, b_q), gap = (float(p.scale), float(q.scale)), abs(float(p.location) - float(q.location))  # type: ignore[arg-type]
+    (b_p, b_q), gap = (float(p.scale), float(q.scale)), abs(int(p.location) - int(q.location))  # type: ignore[arg-type]
     narrow = min(b_p, b_q)
     return Dilation(p.law, gap / narrow, math.log(max(b_p, b_q) / narrow), wide_first=b_p >= b_q)

@@ -10,10 +10,20 @@ from typing import Any
 
 from sordino.errors import QueryError
 
-__all__ = ["LARGEST_EPSILON", "as_bounds", "as_delta", "as_epsilon", "as_positive", "exact", "exp_down", "exp_up", "round_down", "round_up"]
+__all__ = ["LARGEST_EPSILON", "as_bounds", "as_delta", "as_epsilon", "as_positive", "exact", "exp_down", "exp_up", "round_down", "round_up", "shown"]
 
 LARGEST_EPSILON = 10**6
+LONGEST = 400  # characters of a number, and decimal places of its exponent: beyond any double
 PRECISION = 60  # decimal digits; Decimal.exp is correctly rounded, so one unit in the last place is a rigorous margin
+
+
+def shown(value: Any) -> str:
+    """A value as an error may quote it: briefly, and without failing on an integer of thousands of digits."""
+    try:
+        text = repr(value)
+    except ValueError:
+        return "a number of thousands of digits"
+    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def exact(value: Any, name: str = "value", code: str = "SRD-103") -> Fraction:
@@ -23,9 +33,13 @@ def exact(value: Any, name: str = "value", code: str = "SRD-103") -> Fraction:
             raise ValueError
         if isinstance(value, Rational):
             return Fraction(int(value.numerator), int(value.denominator))
-        return Fraction(str(value).strip())
+        text = str(value).strip()
+        power = text.lower().partition("e")[2]
+        if len(text) > LONGEST or abs(int(power or 0)) > LONGEST:  # 1e999999999 is short to write and takes gigabytes to expand
+            raise ValueError
+        return Fraction(text)
     except (ValueError, ZeroDivisionError, OverflowError):
-        raise QueryError(code, f"{name} is {value!r}, which is not a finite number.", f"Give {name} as a finite number.") from None
+        raise QueryError(code, f"{name} is {shown(value)}, which is not a finite number.", f"Give {name} as a finite number.") from None
 
 
 def as_epsilon(value: Any, *, zero: bool = False) -> Fraction:
@@ -33,7 +47,7 @@ def as_epsilon(value: Any, *, zero: bool = False) -> Fraction:
     epsilon = exact(value, "epsilon", "SRD-101")
     if epsilon < 0 or (epsilon == 0 and not zero) or epsilon > LARGEST_EPSILON:
         raise QueryError(
-            "SRD-101", f"epsilon is {value!r}.", f"Give a positive epsilon of at most {LARGEST_EPSILON:,}; most uses lie between 0.1 and 3."
+            "SRD-101", f"epsilon is {shown(value)}.", f"Give a positive epsilon of at most {LARGEST_EPSILON:,}; most uses lie between 0.1 and 3."
         )
     return epsilon
 
@@ -42,7 +56,7 @@ def as_delta(value: Any, *, zero: bool = False) -> Fraction:
     """A legal delta: positive (or zero where the mechanism is pure) and below one."""
     delta = exact(value, "delta", "SRD-102")
     if delta < 0 or delta >= 1 or (delta == 0 and not zero):
-        raise QueryError("SRD-102", f"delta is {value!r}.", "Give 0 < delta < 1, far below one over the number of people, such as 1e-6.")
+        raise QueryError("SRD-102", f"delta is {shown(value)}.", "Give 0 < delta < 1, far below one over the number of people, such as 1e-6.")
     return delta
 
 
@@ -50,7 +64,7 @@ def as_positive(value: Any, name: str) -> Fraction:
     """A positive finite parameter, by the name the caller knows."""
     number = exact(value, name)
     if number <= 0:
-        raise QueryError("SRD-103", f"{name} is {value!r}.", f"Give a positive {name}.")
+        raise QueryError("SRD-103", f"{name} is {shown(value)}.", f"Give a positive {name}.")
     return number
 
 
@@ -59,10 +73,10 @@ def as_bounds(bounds: Any) -> tuple[Fraction, Fraction]:
     try:
         low, high = bounds
     except (TypeError, ValueError):
-        raise QueryError("SRD-104", f"bounds are {bounds!r}.", "Give bounds=(low, high) from public knowledge.") from None
+        raise QueryError("SRD-104", f"bounds are {shown(bounds)}.", "Give bounds=(low, high) from public knowledge.") from None
     low, high = exact(low, "the lower bound", "SRD-104"), exact(high, "the upper bound", "SRD-104")
     if low >= high:
-        raise QueryError("SRD-104", f"bounds are ({float(low):g}, {float(high):g}).", "The lower bound must be below the upper bound.")
+        raise QueryError("SRD-104", f"bounds are {shown(bounds)}.", "The lower bound must be below the upper bound.")
     return low, high
 
 

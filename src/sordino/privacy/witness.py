@@ -119,7 +119,7 @@ class Finite:
             return float(np.max(np.abs(np.log(self.p[seen]) - np.log(self.q[seen]))))
 
     def delta(self, epsilon: float) -> float:
-        grown = math.exp(epsilon)
+        grown = math.exp(min(epsilon, 700.0))
         forth = np.maximum(self.p - grown * self.q, 0).sum() + self.missing[0]
         back = np.maximum(self.q - grown * self.p, 0).sum() + self.missing[1]
         return float(max(forth, back))

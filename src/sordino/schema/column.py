@@ -9,13 +9,13 @@ from fractions import Fraction
 from typing import Any
 
 from sordino.errors import QueryError
-from sordino.privacy.number import exact
+from sordino.schema.value import EPOCH, as_moment, as_number, shown
 
-__all__ = ["NUMBERS", "TYPES", "Column", "Grid"]
+__all__ = ["NUMBERS", "SHAPES", "TYPES", "Column", "Grid"]
 
 NUMBERS = ("int", "float", "decimal", "bool", "date", "timestamp")
 TYPES = (*NUMBERS, "cat", "id", "never")
-EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+SHAPES = ("symmetric", "skewed", "uniform")  # what an owner may say about a distribution without looking
 
 
 @dataclass(frozen=True)
@@ -71,31 +71,37 @@ class Column:
     def grid(self) -> Grid:
         """The public grid of this column; an error with the fix if it has no bounds."""
         if not self.number:
-            raise QueryError("SRD-203", f"column {self.name!r} is of type {self.type}, not a number.", "Ask for counts, or group by it.")
+            raise QueryError("SRD-203", f"column {shown(self.name)} is of type {self.type}, not a number.", "Ask for counts, or group by it.")
         if self.type == "bool":
             return Grid("bool", Fraction(1), 0, 1)
         if self.bounds is None:
-            what = f"column {self.name!r} has no public bounds."
-            raise QueryError("SRD-202", what, f"Declare bounds={{{self.name!r}: (low, high)}} from public knowledge, never from the data.")
-        if self.type == "date":
-            low, high = (Fraction((_day(b) - EPOCH.date()).days) for b in self.bounds)
-            return Grid("date", Fraction(1), int(low), int(high))
-        if self.type == "timestamp":
-            low, high = (Fraction(int((_moment(b) - EPOCH).total_seconds())) for b in self.bounds)
-            return Grid("timestamp", Fraction(1), int(low), int(high))
-        low, high = (exact(b, "a bound", "SRD-202") for b in self.bounds)
-        step = {"int": Fraction(1), "decimal": Fraction(1, 10**self.scale)}.get(self.type) or self.resolution
-        if step is None:
-            step = Fraction(2) ** (math.floor(math.log2(high - low)) - 48)
+            what = f"column {shown(self.name)} has no public bounds."
+            raise QueryError("SRD-202", what, f"Declare bounds={{{shown(self.name)}: (low, high)}} from public knowledge, never from the data.")
+        low, high = (self._steps(bound) for bound in self.bounds)
+        if self.type in ("date", "timestamp"):
+            return Grid(self.type, Fraction(1), math.floor(low), math.floor(high))
+        step = {"int": Fraction(1), "decimal": Fraction(1, 10**self.scale)}.get(self.type) or self.resolution or _fine(high - low)
         return Grid(self.type, step, math.floor(low / step), math.floor(high / step))
 
+    def _steps(self, bound: Any) -> Fraction:
+        """A bound as a number: days or seconds since 1970 for dates and timestamps."""
+        if self.type == "date":
+            day = as_moment(bound)
+            return Fraction((day.date() - EPOCH.date()).days) if day else self._refuse(bound)
+        if self.type == "timestamp":
+            moment = as_moment(bound)
+            return Fraction((moment - EPOCH) // dt.timedelta(seconds=1)) if moment else self._refuse(bound)
+        number = as_number(bound)
+        return self._refuse(bound) if number is None else number
 
-def _day(value: Any) -> dt.date:
-    if isinstance(value, dt.datetime):
-        return value.date()
-    return value if isinstance(value, dt.date) else dt.date.fromisoformat(str(value))
+    def _refuse(self, bound: Any) -> Fraction:
+        what = f"column {shown(self.name)} is of type {self.type} and has the bound {shown(bound)}."
+        raise QueryError("SRD-202", what, "Give two finite bounds of that type, such as (0, 120) or ('2020-01-01', '2025-12-31').")
 
 
-def _moment(value: Any) -> dt.datetime:
-    moment = value if isinstance(value, dt.datetime) else dt.datetime.fromisoformat(str(value))
-    return moment.replace(tzinfo=dt.UTC) if moment.tzinfo is None else moment.astimezone(dt.UTC)
+def _fine(span: Fraction) -> Fraction:
+    """2^floor(log2(span 2^-48)) by whole numbers alone, so that the grid is the same on every machine."""
+    if span <= 0:
+        raise QueryError("SRD-202", "the bounds of a column leave no room between them.", "The lower bound must be below the upper bound.")
+    power = span.numerator.bit_length() - span.denominator.bit_length()
+    return Fraction(2) ** (power - (span < Fraction(2) ** power) - 48)

@@ -42,16 +42,17 @@ def execute(
     if entry.state != "new":
         raise ReleaseFailed("SRD-402", LOST, "Ask again as a new release.")
     log.info("charged %s for %s", plan.cost, plan.mechanism)
+    code = None
     try:
         with engine.bounded(plan.frame, draw(UniformInteger(0, 2**128 - 1))) as table:
             answer = plan.record(plan.converse(table.ask, draw), entry)
         ledger.seal(entry, answer)
     except BaseException as error:
+        code = "SRD-402" if isinstance(error, LedgerError) else "SRD-401"
         if owner_log is not None:
             owner_log(traceback.format_exc())
-        if isinstance(error, LedgerError):
-            raise ReleaseFailed("SRD-402", LOST, "Ask again as a new release.") from None
-        raise ReleaseFailed("SRD-401", LOST, "Ask again as a new release.") from None
+    if code:  # raised outside the handler, so that no cause or context travels with it
+        raise ReleaseFailed(code, LOST, "Ask again as a new release.")
     return answer
 
 

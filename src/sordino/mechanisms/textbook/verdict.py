@@ -11,9 +11,10 @@ from typing import Any
 from sordino.errors import QueryError
 from sordino.privacy.number import as_delta, as_epsilon
 
-__all__ = ["TextbookVerdict", "as_count", "first_failure", "judge", "pure_or_approximate", "table"]
+__all__ = ["TextbookVerdict", "as_count", "first_failure", "judge", "parameters", "table"]
 
 MARGIN = 1e-8  # the closed forms carry an outward margin of 1e-9; a formula that is exactly tight must not look broken
+LARGEST = 100  # beyond this every promise of the notes is empty, and e^epsilon only loses digits
 Pair = tuple[float, float]
 
 
@@ -100,9 +101,12 @@ def table(rows: Iterable[TextbookVerdict]) -> str:
     return "\n".join([head, *(repr(row) for row in rows)])
 
 
-def pure_or_approximate(epsilon: Any, delta: Any = 0) -> Pair:
-    """Checked parameters as floats."""
-    return float(as_epsilon(epsilon)), float(as_delta(delta, zero=delta == 0))
+def parameters(epsilon: Any, delta: Any = None) -> Pair:
+    """Checked parameters as floats; delta is 0 for the formulas that have none."""
+    e = float(as_epsilon(epsilon))
+    if e > LARGEST:
+        raise QueryError("SRD-101", f"epsilon is {epsilon!r}.", f"The printed formulas are judged up to epsilon {LARGEST}.")
+    return e, 0.0 if delta is None else float(as_delta(delta))
 
 
 def as_count(value: Any, name: str, least: int = 1) -> int:
@@ -113,7 +117,7 @@ def as_count(value: Any, name: str, least: int = 1) -> int:
 
 def first_failure(excess: Callable[[float], float], low: float, high: float) -> float:
     """The least epsilon of a scan at which a printed formula exceeds its promise, refined by bisection."""
-    steps = [low * (high / low) ** (i / 200) for i in range(201)]
+    steps: list[float] = [low * math.exp(math.log(high / low) * i / 200) for i in range(201)]
     at = next((i for i, epsilon in enumerate(steps) if excess(epsilon) > 0), None)
     if at is None:
         return math.inf
