@@ -160,10 +160,7 @@ def test_the_mean_with_add_one_by_integrating_the_two_output_laws():
 def test_no_other_mean_of_ten_bits_is_worse_than_the_quoted_pair():
     worst = 0.0
     for ones, extra in product(range(11), (0, 1)):
-        p, q = laplace(ones / 10, 1 / 10), laplace((ones + extra) / 11, 1 / 11)
         worst = max(worst, grid_stick(p_values(ones / 10, 0.1), p_values((ones + extra) / 11, 1 / 11), 1.0))
-        assert p(0) > 0
-        assert q(0) > 0
     assert worst == pytest.approx(ROWS["001 2.1 mean, add one, n=10"].holds, rel=1e-3)
 
 
@@ -370,21 +367,24 @@ def test_nothing_in_the_textbook_can_be_released(part: ModuleType):
 
 def test_nothing_in_the_package_draws_from_the_textbook_and_the_textbook_draws_nothing():
     root = Path(sordino.__file__).parent
+    shown = root / "mechanisms" / "__init__.py"  # may name the textbook, so that a reader finds it, and nothing inside it
     for file in root.rglob("*.py"):
-        inside = "textbook" in file.relative_to(root).parts
-        if file.relative_to(root).parts[0] == "lab":
-            continue
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            names: list[str] = []
-            if isinstance(node, ast.Import):
-                names = [alias.name for alias in node.names]
-            elif isinstance(node, ast.ImportFrom):
-                names = [f"{node.module}.{alias.name}" for alias in node.names]
-            for name in names:
-                if inside:
-                    assert not name.startswith(("sordino.noise", "numpy.random", "random", "secrets")), file
-                else:
-                    assert "textbook" not in name, file
+        parts = file.relative_to(root).parts
+        for name in imported(file):
+            if "textbook" in parts:
+                assert not name.startswith(("sordino.noise", "sordino.summaries", "numpy.random", "random", "secrets")), file
+            elif parts[0] != "lab":
+                assert "textbook" not in name or (file == shown and name == "sordino.mechanisms.textbook"), file
+
+
+def imported(file: Path) -> list[str]:
+    names: list[str] = []
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names += [f"{node.module}.{alias.name}" for alias in node.names]
+    return names
 
 
 def test_the_table_fits_eighty_columns_and_the_rows_are_plain_data():
@@ -424,6 +424,10 @@ def test_a_bad_delta_is_refused(bad):
 
 
 def test_a_bad_size_is_refused():
-    for call in (lambda: additive.mean_add_one(n=0), lambda: smooth.smooth_vector(dimension=True), lambda: smooth.generalized_cauchy(gamma=1)):
+    for call in (
+        lambda: additive.mean_add_one(n=0),
+        lambda: smooth.smooth_vector(dimension=True),
+        lambda: smooth.generalized_cauchy(gamma=1),
+    ):
         with pytest.raises(QueryError):
             call()

@@ -10,13 +10,14 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from sordino.errors import QueryError
 from sordino.mechanisms.exponential import as_reach
+from sordino.mechanisms.laplace import check_scale
 from sordino.mechanisms.listing import claim, listed
 from sordino.privacy.certificate import Certificate
 from sordino.privacy.cost import Cost
 from sordino.privacy.families import LaplaceLaw
-from sordino.privacy.law import output_grid
-from sordino.privacy.number import as_epsilon, exact
+from sordino.privacy.number import as_epsilon
 from sordino.privacy.witness import Finite
 from sordino.summaries import Ask, Draw, Refused, Value
 
@@ -43,10 +44,12 @@ class AboveThreshold:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", as_epsilon(self.epsilon))
-        exact(self.threshold, "threshold")
+        if isinstance(self.threshold, bool) or not isinstance(self.threshold, int):
+            raise QueryError("SRD-103", f"threshold is {self.threshold!r}.", "Give the threshold as a whole number of the queries' unit.")
         as_reach(self.sensitivity)
         as_reach(self.queries)
         object.__setattr__(self, "spread", as_reach(2 * self.sensitivity if self.spread is None else self.spread))
+        check_scale(max(self.scales))
 
     @property
     def split(self) -> tuple[Fraction, Fraction]:
@@ -86,9 +89,8 @@ class AboveThreshold:
     def release(self, ask: Ask, draw: Draw) -> int | Refused:
         values = np.atleast_1d(np.asarray(ask(Value(dimension=self.queries)), np.int64))
         first, second = self.scales
-        grid = output_grid(max(first, second))
-        bar = draw(LaplaceLaw().at(int(self.threshold), first, grid=grid))
-        noisy = draw(LaplaceLaw().at(values, second, grid=grid))  # every query is drawn, so the work does not tell the index
+        bar = draw(LaplaceLaw().at(self.threshold, first))  # no coarser output grid: the proof shifts by single steps
+        noisy = draw(LaplaceLaw().at(values, second))  # every query is drawn, so the work does not tell the index
         reached = np.flatnonzero(np.asarray(noisy) >= bar)
         return int(reached[0]) if len(reached) else Refused("no query reached the threshold")
 

@@ -25,7 +25,7 @@ LONGEST = 2_000_000
 
 
 def _check_length(epsilon: Fraction, delta: Fraction) -> None:
-    if 3 * math.log(1 / float(delta)) / float(epsilon) > LONGEST:
+    if not (float(delta) and float(epsilon)) or -3 * math.log(float(delta)) / float(epsilon) > LONGEST:
         what = f"at epsilon {float(epsilon):g} and delta {float(delta):g} the test would need more than {LONGEST:,} units of distance."
         raise QueryError("SRD-101", what, "Use a larger epsilon or delta.")
 

@@ -34,6 +34,8 @@ def check_selection(mechanism: Any) -> None:
     object.__setattr__(mechanism, "epsilon", as_epsilon(mechanism.epsilon))
     object.__setattr__(mechanism, "relation", Relation.of(mechanism.relation))
     as_reach(mechanism.sensitivity)
+    if not isinstance(mechanism.monotone, bool):
+        raise QueryError("SRD-103", f"monotone is {mechanism.monotone!r}.", "Give monotone as True or False.")
     if mechanism.monotone and mechanism.relation is Relation.REPLACE:
         raise QueryError("SRD-107", "a replacement moves scores both ways.", "Use monotone=False, or relation='add_remove'.")
 
@@ -42,6 +44,8 @@ def worst_scores(scale: Fraction, reach: int, noise: str, *, monotone: bool) -> 
     """Two candidates far apart whose scores move towards each other: the pair that attains the bound as the gap grows."""
     witnesses: list[Witness] = []
     for gap in (0, 2, 20, 200):
+        if gap and gap + 3 * reach / scale > 690:
+            continue  # the loser's probability would leave the doubles
         behind = -int(gap * scale) - 3 * reach
         still, moved = np.array([behind, 0]), np.array([behind + reach, 0 if monotone else -reach])
         witnesses.append(Finite(ArgMax(still, scale, noise).probabilities().tolist(), ArgMax(moved, scale, noise).probabilities().tolist()))

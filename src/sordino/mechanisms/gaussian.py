@@ -9,7 +9,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from sordino.mechanisms.laplace import as_dimension, default_step, on_grid
+from sordino.errors import QueryError
+from sordino.mechanisms.laplace import as_dimension, check_scale, default_step, on_grid
 from sordino.mechanisms.listing import claim, listed
 from sordino.privacy.certificate import Certificate
 from sordino.privacy.cost import Cost, gaussian_delta
@@ -25,6 +26,8 @@ __all__ = ["Gaussian", "largest_mu"]
 @lru_cache(maxsize=1024)
 def largest_mu(epsilon: Fraction, delta: Fraction) -> Fraction:
     """The largest shift, in standard deviations, that keeps (epsilon, delta); rounded down."""
+    if float(delta) < 1e-300:
+        raise QueryError("SRD-102", f"delta is {delta}.", "Give a delta that is not below 1e-300.")
     low, high = 0.0, 1.0
     while gaussian_delta(high, float(epsilon)) <= float(delta):
         low, high = high, 2 * high
@@ -57,6 +60,7 @@ class Gaussian:
         object.__setattr__(self, "sensitivity", as_positive(self.sensitivity, "sensitivity"))
         object.__setattr__(self, "resolution", default_step(self.sensitivity, self.resolution))
         as_dimension(self.dimension)
+        check_scale(self.scale)
 
     @property
     def step(self) -> Fraction:

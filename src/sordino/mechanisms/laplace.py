@@ -18,7 +18,7 @@ from sordino.privacy.number import as_epsilon, as_positive
 from sordino.privacy.witness import LaplaceShift
 from sordino.summaries import Ask, Draw, Value
 
-__all__ = ["Laplace", "as_dimension", "default_step", "on_grid"]
+__all__ = ["Laplace", "as_dimension", "check_scale", "default_step", "on_grid"]
 
 
 def default_step(sensitivity: Fraction, resolution: Any) -> Fraction:
@@ -27,7 +27,13 @@ def default_step(sensitivity: Fraction, resolution: Any) -> Fraction:
         return as_positive(resolution, "resolution")
     if sensitivity.denominator == 1:
         return Fraction(1)
-    return Fraction(2) ** (math.floor(math.log2(sensitivity)) - 20)
+    return Fraction(2) ** (sensitivity.numerator.bit_length() - sensitivity.denominator.bit_length() - 20)
+
+
+def check_scale(scale: Fraction) -> None:
+    """Refuse noise whose tails would leave 62 bits."""
+    if scale > 2**56:
+        raise QueryError("SRD-103", f"the noise has scale 2^{math.log2(scale):.0f} grid steps.", "Use a larger epsilon or a coarser resolution.")
 
 
 def as_dimension(value: Any) -> int:
@@ -58,6 +64,7 @@ class Laplace:
         object.__setattr__(self, "sensitivity", as_positive(self.sensitivity, "sensitivity"))
         object.__setattr__(self, "resolution", default_step(self.sensitivity, self.resolution))
         as_dimension(self.dimension)
+        check_scale(self.scale)
 
     @property
     def step(self) -> Fraction:

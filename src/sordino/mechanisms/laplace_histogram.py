@@ -10,13 +10,14 @@ import numpy as np
 
 from sordino.errors import QueryError
 from sordino.mechanisms.exponential import as_reach
+from sordino.mechanisms.laplace import check_scale
 from sordino.mechanisms.listing import claim, listed
 from sordino.privacy.certificate import Certificate
 from sordino.privacy.cost import Cost
 from sordino.privacy.discrete import DiscreteLaplace
 from sordino.privacy.number import as_epsilon
 from sordino.privacy.relation import Relation
-from sordino.privacy.witness import Finite
+from sordino.privacy.witness import LaplaceShift
 from sordino.summaries import Ask, Counts, Draw, Tally
 
 __all__ = ["LaplaceHistogram"]
@@ -40,12 +41,17 @@ class LaplaceHistogram:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", as_epsilon(self.epsilon))
-        object.__setattr__(self, "keys", tuple(self.keys))
         object.__setattr__(self, "relation", Relation.of(self.relation))
         as_reach(self.max_groups)
         as_reach(self.max_rows)
-        if not self.keys or len(set(self.keys)) != len(self.keys):
-            raise QueryError("SRD-105", "the public keys are empty or repeat.", "List each public key once.")
+        try:
+            object.__setattr__(self, "keys", tuple(self.keys))
+            listed_once = 0 < len(set(self.keys)) == len(self.keys)
+        except TypeError:
+            listed_once = False
+        if not listed_once:
+            raise QueryError("SRD-105", "the public keys are missing, empty or repeat.", "List each public key once.")
+        check_scale(self.scale)
 
     @property
     def reach(self) -> int:
@@ -56,11 +62,8 @@ class LaplaceHistogram:
         return self.reach / self.epsilon
 
     def certificate(self) -> Certificate:
-        law, far = DiscreteLaplace(self.scale), 60
-        window = np.arange(-far, far + 1 + self.reach)
-        p, q = law.probability(window), law.probability(window - self.reach)  # all movement in one key is the worst L1 movement
         unit = f"{self.relation.value}; a person in at most {self.max_groups} keys, {self.max_rows} rows each"
-        return claim(self, Cost.pure(self.epsilon), Finite(p.tolist(), q.tolist()), assumes=unit)
+        return claim(self, Cost.pure(self.epsilon), LaplaceShift(float(self.reach / self.scale), scalar=False), assumes=unit)
 
     def release(self, ask: Ask, draw: Draw) -> dict[Hashable, int]:
         tally: Tally = ask(Counts())

@@ -12,7 +12,7 @@ import numpy as np
 from sordino.mechanisms.acceptance import UNIT, acceptance
 from sordino.mechanisms.exponential import as_reach
 from sordino.mechanisms.listing import claim, listed
-from sordino.mechanisms.stability import coin_witnesses
+from sordino.mechanisms.stability import coin_witness
 from sordino.privacy.certificate import Certificate
 from sordino.privacy.cost import Cost
 from sordino.privacy.discrete import Bernoulli
@@ -69,11 +69,11 @@ class PartitionSelection:
         """Composition of the changed coins, as l (2l) pairs of the (e, d) form with their exact common delta."""
         coins = self.max_groups * (2 if self.relation is Relation.REPLACE else 1)
         e, d = (float(part) for part in self.step)
-        worst = max(witness.delta(e) for witness in coin_witnesses(*self.step, Fraction(0)))
+        worst = coin_witness(*self.step, Fraction(0)).delta(e)
         if self.relation is Relation.REPLACE:
             once = -math.expm1(self.max_groups * math.log1p(-max(worst, d)))
-            total, weight = self.max_groups * e, 1 + math.exp(min(epsilon / 2, 300))
-            return min(1.0, weight * once) if epsilon >= 2 * total * (1 - 1e-12) else 1.0
+            total = self.max_groups * e
+            return min(1.0, (1 + math.exp(min(total, 300))) * once) if epsilon >= 2 * total * (1 - 1e-12) else 1.0
         revealed = -math.expm1(coins * math.log1p(-max(worst, d)))
         pure = coins * e
         rest = 0.0 if epsilon >= pure * (1 - 1e-12) else -math.expm1(epsilon - pure) / (1 + math.exp(-pure))
@@ -83,15 +83,16 @@ class PartitionSelection:
         unit = f"{self.relation.value}; a person in at most {self.max_groups} keys, counted once in each"
         cost = Cost.approximate(self.epsilon, self.delta)
         if self.max_groups == 1 and self.relation is Relation.ADD_REMOVE:
-            return claim(self, cost, *coin_witnesses(*self.step, Fraction(0)), assumes=unit)
+            return claim(self, cost, coin_witness(*self.step, Fraction(0)), assumes=unit)
         return claim(self, cost, Closed(self.hockey), assumes=unit)
 
     def release(self, ask: Ask, draw: Draw) -> tuple[Hashable, ...]:
         tally: Tally = ask(Counts())
         table = self.table
         people = np.minimum(np.maximum(tally.counts, 0), len(table) - 1)
-        steps, index = np.unique(people, return_inverse=True)
-        named = draw(Bernoulli(tuple(Fraction(table[int(step)], UNIT) for step in steps), index.astype(np.int64)))
+        steps = np.unique(np.append(people, 0))  # the empty table tosses no coin, but hands over a law all the same
+        index = np.searchsorted(steps, people).astype(np.int64)
+        named = draw(Bernoulli(tuple(Fraction(table[int(step)], UNIT) for step in steps), index))
         return tuple(key for key, shown in zip(tally.keys, named.tolist(), strict=True) if shown)
 
     @classmethod

@@ -6,9 +6,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sordino.errors import QueryError
 from sordino.mechanisms.acceptance import UNIT, acceptance_with_value
@@ -19,7 +21,7 @@ from sordino.privacy.cost import Cost
 from sordino.privacy.discrete import Bernoulli
 from sordino.privacy.families import LaplaceLaw
 from sordino.privacy.law import output_grid
-from sordino.privacy.number import as_delta, as_epsilon, as_positive, exact
+from sordino.privacy.number import as_delta, as_epsilon, as_positive, exact, exp_down
 from sordino.privacy.witness import Closed, weighted_laplace
 from sordino.summaries import Ask, Draw, Near, Nearness, Refused
 
@@ -76,28 +78,50 @@ class ProposeTestRelease:
         """The optimal test's probabilities, in units of 2^-128."""
         return acceptance_with_value(*self.split, self.delta, both=self.otherwise == "global")
 
-    def passes(self, distance: int) -> float:
-        """The probability that the test passes at a distance; increasing in it."""
+    def chances(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The probabilities of passing and of failing at distances 0, 1, 2, ...; each to full relative precision."""
         if self.test == "optimal":
-            return self.table[min(distance, len(self.table) - 1)] / UNIT
-        gap = float(self.split[0]) * (distance - self.threshold)
-        return math.exp(gap) / 2 if gap < 0 else 1 - math.exp(-gap) / 2
+            return np.array([entry / UNIT for entry in self.table]), np.array([(UNIT - entry) / UNIT for entry in self.table])
+        last = math.ceil(self.threshold + 60 / float(self.split[0]))
+        gap = float(self.split[0]) * (np.arange(last + 1) - self.threshold)
+        near = np.exp(-np.abs(gap)) / 2
+        return np.where(gap < 0, near, 1 - near), np.where(gap < 0, 1 - near, near)
 
     def hockey(self, epsilon: float) -> float:
         """The largest hockey stick over all pairs of distances (d, d+1), (d, d) and both directions."""
+        if self.test == "optimal" and epsilon == float(self.epsilon):
+            return self._exact_hockey()
         second = float(self.split[1])
-        last = math.ceil(self.threshold + 60 / float(self.split[0]))
-        pi = np.array([self.passes(d) for d in range(last + 1)])
-        worst = float(pi[0])  # both at distance 0: the values may be anything
+        passing, failing = self.chances()
+        worst = float(passing[0])  # both at distance 0: the values may be anything
         if self.otherwise == "global":
-            worst += float(weighted_laplace(1 - pi[0], 1 - pi[0], second, epsilon))
-        for p, q in ((pi[1:], pi[:-1]), (pi[:-1], pi[1:]), (pi, pi)):
+            worst += float(weighted_laplace(failing[0], failing[0], second, epsilon))
+        up, down, same = (slice(1, None), slice(-1)), (slice(-1), slice(1, None)), (slice(None), slice(None))
+        for one, other in (up, down, same):
             # refusal is an atom; the global branch instead carries its weight through an e2-DP release
-            aside = np.maximum(1 - p - math.exp(epsilon) * (1 - q), 0.0)
+            aside = np.maximum(failing[one] - math.exp(min(epsilon, 700.0)) * failing[other], 0.0)
             if self.otherwise == "global":
-                aside = weighted_laplace(1 - p, 1 - q, second, epsilon)
-            worst = max(worst, float(np.max(weighted_laplace(p, q, second, epsilon) + aside)))
+                aside = weighted_laplace(failing[one], failing[other], second, epsilon)
+            worst = max(worst, float(np.max(weighted_laplace(passing[one], passing[other], second, epsilon) + aside, initial=0.0)))
         return worst
+
+    def _exact_hockey(self) -> float:
+        """The same at the price itself, in whole numbers rounded up: doubles cancel, and the optimal test leaves no slack to lose."""
+        first, second = self.split
+        grown, slid, back = (math.floor(exp_down(e) * UNIT) for e in (self.epsilon, first, -second))
+
+        def stick(p: int, q: int) -> int:
+            """p Lap(0) over q Lap(e2): nothing, p - sqrt(p q e^e1), or p - e^epsilon q, as ln(p/q) passes e1 and e1 + 2 e2."""
+            near = p - math.isqrt(p * q * slid // UNIT)
+            far = p - q * grown // UNIT
+            return max(0, near if q * grown >= p * back else far)
+
+        atom = self.otherwise == "refuse"
+        worst = self.table[0]
+        for small, large in pairwise([*self.table, UNIT]):
+            refused = UNIT - small - grown * (UNIT - large) // UNIT if atom else stick(UNIT - small, UNIT - large)
+            worst = max(worst, stick(large, small), refused)
+        return worst / UNIT
 
     def certificate(self) -> Certificate:
         why = "" if self.test == "optimal" else "the Laplace test keeps the classical threshold; the optimal test uses the slack"

@@ -65,6 +65,8 @@ class PublishedBound:
         object.__setattr__(self, "delta", as_delta(self.delta))
         object.__setattr__(self, "share", exact(self.share, "share"))
         object.__setattr__(self, "beta", self.epsilon / 10 if self.beta is None else as_positive(self.beta, "beta"))
+        if self.beta is not None and self.beta > 100:
+            raise QueryError("SRD-103", f"beta is {float(self.beta):g}.", "Give beta of at most 100; a tenth of epsilon is a good choice.")
         if not 0 < self.share < 1:
             raise QueryError("SRD-103", f"share is {self.share}.", "Give the part of epsilon spent on the bound, between 0 and 1.")
 
@@ -123,11 +125,12 @@ def _hockey(first: float, rate: float, beta: float, lift: int, epsilon: float) -
     Rungs are counted from the lower index j of the pair; f moves by at most s_j. A ladder that ends `room` rungs higher merges all J
     beyond its end. Each rung is at least `growth` times the one below: e^beta less the rounding of the ladder.
     """
-    growth = math.exp(beta) * (1 - 1e-6) - beta / 1024
+    growth = max(1.0, math.exp(beta) * (1 - 1e-6) - beta / 1024)
     ratio = math.exp(-first)
     reach = lift + math.ceil(50 / first)
     rungs = np.arange(-reach, reach + 1)
-    shift = rate * growth ** -np.minimum(rungs, 200.0)
+    with np.errstate(over="ignore"):  # an infinite shift is two laws that never meet
+        shift = rate * growth ** -np.minimum(rungs, 200.0)
     law = {j: (1 - ratio) / (1 + ratio) * ratio ** np.abs(rungs - lift - j) for j in (0, 1)}
     beyond = 2 * ratio ** (reach - lift)
     worst = 0.0

@@ -78,6 +78,8 @@ class QuantileExponential:
             raise QueryError("SRD-101", f"epsilon is {float(self.epsilon):g}.", "The quantile mechanism needs epsilon of at least 1e-9.")
         if not 0 <= self.q <= 1:
             raise QueryError("SRD-103", f"q is {float(self.q):g}.", "Give a quantile between 0 and 1; the median is 0.5.")
+        if any(isinstance(end, bool) or not isinstance(end, int) for end in (self.low, self.high, self.origin)):
+            raise QueryError("SRD-104", f"the grid runs from {self.low!r} to {self.high!r}.", "Give low, high and origin in whole grid steps.")
         if not self.low < self.high or max(abs(self.low), abs(self.high), abs(self.origin)) > 2**52:
             raise QueryError("SRD-104", f"the grid runs from {self.low} to {self.high}.", "Give low < high, within 2^52 steps of zero.")
         if self.base not in ("uniform", "arsinh"):
@@ -112,13 +114,15 @@ class QuantileExponential:
         below = np.clip(window.first + starts - 1, 0, window.n)  # rows under each value
         upto = np.clip(window.first + ends, 0, window.n)  # rows up to and including it
         a, b = self.q.numerator, self.q.denominator
+        if b * (window.n + 1) >= 2**62:  # a level with many digits counts in Python integers
+            below, upto = below.astype(object), upto.astype(object)
         target = a * window.n
         atoms = np.maximum(np.maximum(b * below - target, target - b * upto), 0)
         gaps = np.abs(b * upto[:-1] - target)
         first = np.concatenate([[self.low], values, values[:-1] + 1, [values[-1] + 1]])
         last = np.concatenate([[values[0] - 1], values, values[1:] - 1, [self.high]])
-        clipped = float(self.radius)
-        score = np.minimum(np.concatenate([[np.inf], atoms / b, gaps / b, [np.inf]]), clipped)
+        clipped = min(float(self.radius), 690 / float(self.rate))  # a weight that underflows to zero would be an infinite loss
+        score = np.minimum(np.concatenate([[np.inf], atoms / b, gaps / b, [np.inf]]).astype(float), clipped)
         order = np.argsort(first, kind="stable")
         first, last, score = first[order], last[order], score[order]
         keep = last >= first
@@ -153,6 +157,8 @@ class QuantileExponential:
                 pairs.append(self._pair([near] * heap, [near] * heap + [end] * m))
         unit = f"{self.relation.value}; at most {m} rows per person"
         reason = "on a small grid no pair of tables attains the bound" if high - low < 10**6 or self.base == "arsinh" else ""
+        if not Fraction(1, 1000) <= self.q <= Fraction(999, 1000):
+            reason = "at the extremes scores move one way only, and near them only large tables attain the bound"
         return claim(self, Cost.bounded_range(self.epsilon), *pairs, assumes=unit, loose=reason)
 
     def release(self, ask: Ask, draw: Draw) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -56,7 +56,8 @@ class RandomizedResponse:
         if self.epsilon == 0:
             return Fraction(1, self.options)
         grown = exp_down(self.epsilon)
-        return Fraction(math.floor(grown / (grown + self.options - 1) * FINE), FINE)
+        down = Fraction(math.floor(grown / (grown + self.options - 1) * FINE), FINE)
+        return max(down, Fraction(1, self.options))  # at a tiny epsilon rounding down must not make the truth the rarest report
 
     @property
     def lie(self) -> Fraction:
@@ -75,7 +76,8 @@ class RandomizedResponse:
         return {bits: float(np.prod([c if b else 1 - c for b, c in zip(bits, chances, strict=True)])) for bits in reports}
 
     def certificate(self) -> Certificate:
-        witness = Finite(self.probabilities(0), self.probabilities(1))
+        law = self if self.encoding == "direct" else replace(self, options=2)  # the bits of all other options have one law and cancel
+        witness = Finite(law.probabilities(0), law.probabilities(1))
         return claim(self, Cost.pure(self.epsilon), witness, assumes="neighbours replace the answer")
 
     def release(self, ask: Ask, draw: Draw) -> Any:

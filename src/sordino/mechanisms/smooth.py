@@ -14,7 +14,7 @@ from sordino.privacy.certificate import Certificate, least_scale
 from sordino.privacy.cost import Cost
 from sordino.privacy.families import GaussianLaw, GeneralizedCauchy, LaplaceLaw, PowerLaw, StudentT
 from sordino.privacy.law import Symmetric, output_grid
-from sordino.privacy.number import as_delta, as_epsilon, as_positive
+from sordino.privacy.number import as_delta, as_epsilon, as_positive, exact
 from sordino.privacy.witness import Dilated
 from sordino.summaries import Ask, Draw, Rung, Stair
 
@@ -46,10 +46,13 @@ class Smooth:
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", as_epsilon(self.epsilon))
         object.__setattr__(self, "delta", as_delta(self.delta, zero=True))
-        if isinstance(self.noise, str) and self.noise not in NOISES:
+        if not isinstance(self.noise, Symmetric) and self.noise not in NOISES:
             raise QueryError("SRD-106", f"noise {self.noise!r} is unknown.", f"Use one of {', '.join(NOISES)}, or a law of your own.")
         if self.noise in ("laplace", "gaussian") and not self.delta:
             raise QueryError("SRD-102", f"{self.noise} noise needs a delta.", "Give delta=, or use noise='power_law' for pure epsilon.")
+        if isinstance(self.nu, bool) or not isinstance(self.nu, int) or self.nu < 1:
+            raise QueryError("SRD-103", f"nu is {self.nu!r}.", "Give the degrees of freedom as a whole number; 1, 2 and 4 can be released.")
+        object.__setattr__(self, "gamma", exact(self.gamma, "gamma"))
         beta = self._default_beta() if self.beta is None else as_positive(self.beta, "beta")
         if beta >= self.epsilon:
             what = f"beta is {float(beta):g} at epsilon {float(self.epsilon):g}."
@@ -86,10 +89,9 @@ class Smooth:
 
     @property
     def s(self) -> Fraction:
-        """The least certified multiple of the smooth sensitivity; the theorem alone gives 1 for the power law."""
+        """The least certified multiple of the smooth sensitivity."""
         assert self.beta is not None
-        least = least_scale(self.law, self.beta, self.epsilon, self.delta)
-        return min(least, Fraction(1)) if isinstance(self.law, PowerLaw) else least
+        return least_scale(self.law, self.beta, self.epsilon, self.delta)
 
     def certificate(self) -> Certificate:
         assert self.beta is not None

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 from sordino.errors import QueryError
@@ -13,11 +15,11 @@ from sordino.mechanisms.listing import claim, listed
 from sordino.privacy.certificate import Certificate
 from sordino.privacy.cost import Cost
 from sordino.privacy.discrete import Bernoulli
-from sordino.privacy.number import as_delta, as_epsilon
-from sordino.privacy.witness import Finite, Witness
+from sordino.privacy.number import as_delta, as_epsilon, exp_down
+from sordino.privacy.witness import Closed, Witness
 from sordino.summaries import Ask, Draw, Near, Nearness, Refused
 
-__all__ = ["Stability", "coin_witnesses", "passes"]
+__all__ = ["Stability", "coin_witness", "passes"]
 
 
 def passes(epsilon: Fraction, delta: Fraction, distance: int, first: Fraction | None = None) -> Fraction:
@@ -26,12 +28,18 @@ def passes(epsilon: Fraction, delta: Fraction, distance: int, first: Fraction | 
     return Fraction(table[min(max(distance, 0), len(table) - 1)], UNIT)
 
 
-def coin_witnesses(epsilon: Fraction, delta: Fraction, first: Fraction) -> tuple[Witness, ...]:
-    """Every pair of neighbouring distances, and at distance 0 two different answers."""
-    table = [entry / UNIT for entry in acceptance(epsilon, delta, first)]
-    start: Witness = Finite({"a": table[0], "refused": 1 - table[0]}, {"b": table[0], "refused": 1 - table[0]})
-    pairs = zip(table, [*table[1:], table[-1]], strict=True)
-    return (start, *(Finite([small, 1 - small], [large, 1 - large]) for small, large in pairs))
+def coin_witness(epsilon: Fraction, delta: Fraction, first: Fraction) -> Witness:
+    """Every pair of neighbouring distances, and at distance 0 two different answers; in whole numbers, because 1 - pi cancels in doubles."""
+    table = acceptance(epsilon, delta, first)
+
+    def hockey(level: float) -> float:
+        grown = math.floor(exp_down(epsilon if level == float(epsilon) else Fraction(level)) * UNIT)
+        worst = table[0]
+        for small, large in pairwise([*table, UNIT]):
+            worst = max(worst, large - grown * small // UNIT, UNIT - small - grown * (UNIT - large) // UNIT)
+        return worst / UNIT
+
+    return Closed(hockey)
 
 
 @listed("Distance2Stability", "distance to stability", "stability-based query release", "stability", note="000 13.3 (fourth approach)")
@@ -61,9 +69,9 @@ class Stability:
         return next(d for d, entry in enumerate(table) if 100 * entry >= 99 * UNIT)
 
     def certificate(self) -> Certificate:
-        witnesses = coin_witnesses(self.epsilon, self.delta, self.delta)
+        witness = coin_witness(self.epsilon, self.delta, self.delta)
         assumes = "the distance moves by at most one between neighbours"
-        return claim(self, Cost.approximate(self.epsilon, self.delta), *witnesses, assumes=assumes)
+        return claim(self, Cost.approximate(self.epsilon, self.delta), witness, assumes=assumes)
 
     def release(self, ask: Ask, draw: Draw) -> Any:
         near: Near = ask(Nearness())

@@ -12,6 +12,7 @@ import numpy as np
 
 from sordino.errors import QueryError
 from sordino.mechanisms.exponential import as_reach
+from sordino.mechanisms.laplace import check_scale
 from sordino.mechanisms.listing import claim, listed
 from sordino.privacy.certificate import Certificate
 from sordino.privacy.cost import Cost, gaussian_delta
@@ -64,6 +65,7 @@ class StableHistogram:
             raise QueryError("SRD-106", f"noise {self.noise!r} is unknown.", 'Use "laplace" or "gaussian".')
         if self.delta >= min(0.5, -math.expm1(-float(self.epsilon))):
             raise QueryError("SRD-102", f"delta is {float(self.delta):g}.", "The threshold needs delta below 1/2 and below 1 - e^-epsilon.")
+        check_scale(self.scale)
 
     @property
     def scale(self) -> Fraction:

@@ -9,7 +9,7 @@ from typing import Any
 
 from sordino.errors import QueryError
 from sordino.mechanisms.listing import claim, listed
-from sordino.mechanisms.stability import Stability, coin_witnesses
+from sordino.mechanisms.stability import Stability, coin_witness
 from sordino.privacy.certificate import Certificate
 from sordino.privacy.cost import Cost
 from sordino.privacy.relation import Relation
@@ -54,15 +54,15 @@ class StableMode:
         return step * Stability(self.epsilon, self.delta).least_distance + 1
 
     def certificate(self) -> Certificate:
-        witnesses = coin_witnesses(self.epsilon, self.delta, self.delta)
+        witness = coin_witness(self.epsilon, self.delta, self.delta)
         unit = f"{self.relation.value}, at most {self.max_rows} rows per person and key"
-        return claim(self, Cost.approximate(self.epsilon, self.delta), *witnesses, assumes=unit)
+        return claim(self, Cost.approximate(self.epsilon, self.delta), witness, assumes=unit)
 
     def near(self, tally: Tally) -> Near:
         """The winners and their distance to instability."""
         from sordino.sensitivity import distance
 
-        counts = dict(zip(tally.keys, tally.counts.tolist(), strict=True))
+        counts = {key: count for key, count in zip(tally.keys, tally.counts.tolist(), strict=True) if count}
         options: dict[str, Any] = {"relation": self.relation, "max_rows": self.max_rows}
         ranked = sorted(counts, key=lambda key: (-counts[key], distance.canonical(key)))
         if self.k == 1:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 from sordino.mechanisms.listing import claim, listed
 from sordino.privacy.certificate import Certificate
@@ -27,7 +28,7 @@ class TwoCoins:
     Proof. The truth is reported with probability 1/2 + 1/4 = 3/4, the opposite with 1/4; the ratio is 3. QED
     """
 
-    truth: Fraction = Fraction(3, 4)
+    truth: ClassVar[Fraction] = Fraction(3, 4)  # not a parameter: the price is ln 3 for this coin only
 
     def probabilities(self, bit: int) -> dict[int, float]:
         keep = float(self.truth)

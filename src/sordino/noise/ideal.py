@@ -1,7 +1,7 @@
 """The quantile of each law to any precision: the second opinion that makes a rounded draw exact.
 
-`magnitude(law, cell, bits)` brackets the z whose two-sided tail probability lies between cell and cell + 1 over 2^bits. The float quantiles of
-`privacy.law` are trusted to SLACK only after `self_check` has compared them with these.
+`magnitude(law, cell, bits)` brackets the z whose two-sided tail probability lies between cell and cell + 1 over 2^bits. The float
+quantiles of `privacy.law` are trusted to SLACK only after `self_check` has compared them with these.
 """
 
 from __future__ import annotations

@@ -116,6 +116,8 @@ class Cost:
         own = float(self.epsilon)
         if self.mu_squared is not None:
             return gaussian_delta(math.sqrt(self.mu_squared), epsilon)
+        if epsilon < -own:  # every outcome counts
+            return -math.expm1(epsilon)
         if epsilon >= own:
             return float(self.delta)
         if self.family == "laplace":
@@ -143,7 +145,7 @@ class Cost:
             return Cost(epsilon, self.delta, self.family)
         delta = round_up(self.delta * (exp_up(epsilon) - 1) / (exp_down(self.epsilon) - 1), 30)
         if delta >= 1:
-            raise QueryError("SRD-110", f"nothing is promised to a group of {size}.", "Ask about a smaller group, or release at a smaller delta.")
+            raise QueryError("SRD-110", f"nothing is left to promise a group of {size}.", "Ask about fewer units, or use a smaller delta.")
         return Cost(epsilon, delta, self.family)
 
     def to_dict(self) -> dict[str, str]:

@@ -84,6 +84,8 @@ class Dilation:
         """
         if self._diverges():
             return math.inf
+        if isinstance(self.law, LaplaceLaw) and self.dilation == 0 and cell == 0:
+            return self.slide  # |z| - |z - slide|; the net below would lose digits far out
         widest = self.dilation if self.wide_first else self.dilation + cell
 
         def height(z: Floats) -> Floats:

@@ -163,7 +163,7 @@ class GeneralizedCauchy(Symmetric):
         near = betaincinv(1 / g, rest, 1 - v)  # 1 - w: precise where z is small
         with np.errstate(divide="ignore", over="ignore"):
             odds = np.where(far < 0.5, (1 - far) / far, near / (1 - near))
-            flat = (1 - v) * math.pi / (g * math.sin(math.pi / g))  # the density does not change before z^gamma counts; near underflows there
+            flat = (1 - v) * math.pi / (g * math.sin(math.pi / g))  # where near may underflow, the density has not begun to fall
             return np.asarray(np.where(near < 1e-20, flat, odds ** (1 / g)))
 
 

@@ -173,4 +173,4 @@ class Law(Symmetric):
 
 def output_grid(largest_scale: Fraction) -> int:
     """The public output grid for a largest public scale, both in input steps: a power of two near largest_scale 2^-24, at least 1."""
-    return 2 ** max(0, (largest_scale.numerator // largest_scale.denominator).bit_length() - 24)
+    return 1 << max(0, (largest_scale.numerator // largest_scale.denominator).bit_length() - 24)

@@ -70,7 +70,7 @@ def loss(p: Any, q: Any) -> Loss:
         return Loss(_placed(p, q))
     listed, mapped = ((isinstance(p, kind) and isinstance(q, kind)) for kind in (list | tuple | np.ndarray, Mapping))
     if listed or mapped:
-        pair = Finite(p, q)  # type: ignore[arg-type]
+        pair = Finite(p, q)
         if len(pair.p) != len(pair.q):
             raise QueryError("SRD-105", "the two laws have different numbers of outcomes.", "List the same outcomes in the same order.")
         for law in (pair.p, pair.q):

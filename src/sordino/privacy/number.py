@@ -10,7 +10,19 @@ from typing import Any
 
 from sordino.errors import QueryError
 
-__all__ = ["LARGEST_EPSILON", "as_bounds", "as_delta", "as_epsilon", "as_positive", "exact", "exp_down", "exp_up", "round_down", "round_up", "shown"]
+__all__ = [
+    "LARGEST_EPSILON",
+    "as_bounds",
+    "as_delta",
+    "as_epsilon",
+    "as_positive",
+    "exact",
+    "exp_down",
+    "exp_up",
+    "round_down",
+    "round_up",
+    "shown",
+]
 
 LARGEST_EPSILON = 10**6
 LONGEST = 400  # characters of a number, and decimal places of its exponent: beyond any double
@@ -47,7 +59,9 @@ def as_epsilon(value: Any, *, zero: bool = False) -> Fraction:
     epsilon = exact(value, "epsilon", "SRD-101")
     if epsilon < 0 or (epsilon == 0 and not zero) or epsilon > LARGEST_EPSILON:
         raise QueryError(
-            "SRD-101", f"epsilon is {shown(value)}.", f"Give a positive epsilon of at most {LARGEST_EPSILON:,}; most uses lie between 0.1 and 3."
+            "SRD-101",
+            f"epsilon is {shown(value)}.",
+            f"Give a positive epsilon of at most {LARGEST_EPSILON:,}; most uses lie between 0.1 and 3.",
         )
     return epsilon
 
@@ -56,7 +70,8 @@ def as_delta(value: Any, *, zero: bool = False) -> Fraction:
     """A legal delta: positive (or zero where the mechanism is pure) and below one."""
     delta = exact(value, "delta", "SRD-102")
     if delta < 0 or delta >= 1 or (delta == 0 and not zero):
-        raise QueryError("SRD-102", f"delta is {shown(value)}.", "Give 0 < delta < 1, far below one over the number of people, such as 1e-6.")
+        fix = "Give 0 < delta < 1, far below one over the number of people, such as 1e-6."
+        raise QueryError("SRD-102", f"delta is {shown(value)}.", fix)
     return delta
 
 

@@ -33,7 +33,7 @@ def check_bounds(name: str, kind: str, given: Any, digits: int, scale: int) -> t
     low, high = (_plain(kind, given[place], digits, scale) for place in (0, 1))
     if low is None or high is None:
         _refuse(name, f"is of type {kind} and has the bounds {shown(given)}.", f"Give {SAY[kind]}.")
-    if low >= high:
+    if _order(low) >= _order(high):
         _refuse(name, f"has the bounds {shown(given)}.", "The lower bound must be below the upper bound.")
     if kind == "float" and (float(low) >= float(high) or Fraction(high) - Fraction(low) < SMALLEST):
         _refuse(name, f"has the bounds {shown(given)}, which a double cannot tell apart.", "Give bounds further apart.")
@@ -53,9 +53,11 @@ def as_keys(name: str, kind: str, given: Any, limits: tuple[Any, Any] | None) ->
             _refuse(name, f"is of type {kind} and has the key {shown(key)}.", f"Its keys must be {say}.")
         if key is not None and limits is not None and not limits[0] <= key <= limits[1]:
             _refuse(name, f"has the key {shown(key)} outside its bounds.", "Widen the bounds, or leave the key out.")
-    if len(set(given)) < len(given):
-        twice = next(key for place, key in enumerate(given) if key in given[:place])
-        _refuse(name, f"lists the key {shown(twice)} twice.", "List every key once.")
+    seen: set[Any] = set()
+    for key in given:
+        if key in seen:
+            _refuse(name, f"lists the key {shown(key)} twice.", "List every key once.")
+        seen.add(key)
     return tuple(given)
 
 
@@ -71,7 +73,7 @@ def as_constant(column: Column, given: Any) -> Any:
     if value is None:
         fix = f'Give "drop", or a constant of type {column.type}.'
         _refuse(column.name, f"is of type {column.type} and replaces null by {shown(given)}.", fix)
-    if column.bounds is not None and not column.bounds[0] <= value <= column.bounds[1]:
+    if column.bounds is not None and not _order(column.bounds[0]) <= _order(value) <= _order(column.bounds[1]):
         _refuse(column.name, f"replaces null by {shown(given)}, outside its bounds.", 'Give a constant inside the bounds, or "drop".')
     if column.type == "cat" and column.keys is not None and value not in column.keys:
         _refuse(column.name, f"replaces null by {shown(given)}, which is none of its values.", 'List it among the values, or "drop" nulls.')
@@ -94,6 +96,12 @@ def _plain(kind: str, value: Any, digits: int, scale: int) -> Any:
     if number.denominator == 1 and abs(number) < 2**53:
         return int(number)
     return float(value) if isinstance(value, float) else number
+
+
+def _order(value: Any) -> Any:
+    """What constants of one type are compared by: the number that was written, not the nearest double."""
+    number = as_number(value)
+    return value if number is None else number
 
 
 def _refuse(name: str, what: str, fix: str) -> NoReturn:

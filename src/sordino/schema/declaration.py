@@ -52,11 +52,12 @@ def declare(
 def complete(columns: Mapping[str, Column], header: Iterable[str]) -> dict[str, Column]:
     """The columns of a source whose header is known: what nobody declared is text with private keys; what is declared must be there."""
     names = list(header)
+    known = set(names)
     for name in columns:
-        if name not in names:
+        if name not in known:
             raise QueryError("SRD-201", f"the source has no column {shown(name)}.", nearest(name, names, "columns"), column=name)
-    twice = {name for name in names if names.count(name) > 1} if len(set(names)) < len(names) else set()
-    for name in twice:
+    if len(known) < len(names):
+        name = next(name for name in names if names.count(name) > 1)
         raise QueryError("SRD-204", f"the source has two columns {shown(name)}.", "Give every column a name of its own.", column=name)
     return {name: columns.get(name) or Column(_name(name), "cat") for name in names}
 

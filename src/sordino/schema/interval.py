@@ -1,0 +1,78 @@
+"""What a filter says about one column's range: a filter on a bounded column narrows its bounds, and with them the noise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sordino.schema.column import NUMBERS, Column
+from sordino.schema.normal import MIRRORED, NEGATED
+from sordino.schema.predicate import And, Between, Compare, In, Literal, Name, Not, Or, Predicate
+from sordino.schema.value import as_day, as_moment, as_number
+
+__all__ = ["narrow"]
+
+Span = tuple[Any, Any]  # None is an open end
+OPEN: Span = (None, None)
+
+
+def narrow(predicate: Predicate | None, column: Column) -> tuple[Any, Any] | None:
+    """The column's bounds, narrowed by a filter that every kept row fulfils.
+
+    Theorem. If every kept row has its raw value in [a, b], then clamping to [clamp(a), clamp(b)] changes no kept row's clamped value.
+    Proof. The clamp to [L, U] is monotone, so a kept value lies between clamp(a) and clamp(b) after it, where the narrower clamp is the
+    identity. A row whose value is null fulfils no comparison and is not kept, unless the filter asks for nulls, which opens the span. QED
+    An empty or single-point range keeps the declared bounds: a filter may contradict them and must still be answered.
+    """
+    if column.bounds is None or predicate is None or column.type not in NUMBERS or column.type == "bool":
+        return column.bounds
+    low, high = column.bounds
+    start, stop = _span(predicate, column.name, True)
+    floor, ceiling = _comparable(column, low), _comparable(column, high)
+    if start is not None and start > floor:
+        low = start
+    if stop is not None and stop < ceiling:
+        high = stop
+    if column.type == "float" and float(_comparable(column, high)) <= float(_comparable(column, low)):
+        return column.bounds
+    return (low, high) if _comparable(column, low) < _comparable(column, high) else column.bounds
+
+
+def _comparable(column: Column, bound: Any) -> Any:
+    if column.type == "date":
+        return as_day(bound)
+    return as_moment(bound) if column.type == "timestamp" else as_number(bound)
+
+
+def _span(predicate: Predicate, name: str, holds: bool) -> Span:
+    match predicate:
+        case Not(part):
+            return _span(part, name, not holds)
+        case And(parts) | Or(parts):
+            spans = [_span(part, name, holds) for part in parts]
+            if isinstance(predicate, And) == holds:
+                return _end(max, [a for a, _ in spans if a is not None]), _end(min, [b for _, b in spans if b is not None])
+            starts, stops = [a for a, _ in spans], [b for _, b in spans]
+            return None if None in starts else _end(min, starts), None if None in stops else _end(max, stops)
+        case Between(Name(column), Literal(low), Literal(high)) if column == name and holds:
+            return low, high
+        case In(Name(column), values) if column == name and holds and values:
+            return min(literal.value for literal in values), max(literal.value for literal in values)
+        case Compare(op, Name(column), Literal(value)) if column == name:
+            return _half(op if holds else NEGATED[op], value)
+        case Compare(op, Literal(value), Name(column)) if column == name:
+            return _half(MIRRORED[op if holds else NEGATED[op]], value)
+    return OPEN
+
+
+def _half(op: str, value: Any) -> Span:
+    if isinstance(value, int) and op in ("<", ">"):  # a whole constant belongs to an int column
+        op, value = ("<=", value - 1) if op == "<" else (">=", value + 1)
+    if op == "=":
+        return value, value
+    if op in ("<", "<="):
+        return None, value
+    return (value, None) if op in (">", ">=") else OPEN
+
+
+def _end(choose: Any, ends: list[Any]) -> Any:
+    return choose(ends) if ends else None

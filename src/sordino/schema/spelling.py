@@ -1,0 +1,102 @@
+"""A filter as people read it on a card; reading it back gives the same filter."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from fractions import Fraction
+from typing import Any
+
+from sordino.schema.predicate import And, Between, Compare, In, IsNull, Like, Literal, Name, Not, Or, Predicate
+
+__all__ = ["RESERVED", "describe", "number_text", "spell"]
+
+PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+# words that a SQL reader takes for something else; as column names they need quotes
+RESERVED = frozenset(
+    """all and any array between case cast char character check collate constraint create cross current_date current_time current_timestamp
+    current_user current_catalog current_role current_schema date default desc describe distinct div else end escape except exists extract false
+    fetch filter foreign from full function glob grant group having if ilike in inner insert intersect interval into is isnull join lambda lateral
+    left like limit localtime localtimestamp map minus natural next not notnull null offset on or order outer over overlaps partition pivot
+    position prior qualify references returning right row select session_user similar some struct substring table then time timestamp
+    timestamptz to trim true try_cast union unique unknown unnest unpivot user using values when where window with xor""".split()
+)
+
+
+def describe(predicate: Predicate) -> str:
+    """The filter in SQL words."""
+    match predicate:
+        case And(parts) | Or(parts):
+            word = " AND " if isinstance(predicate, And) else " OR "
+            return word.join(f"({describe(part)})" if isinstance(part, And | Or) else describe(part) for part in parts)
+        case Not(IsNull(item)):
+            return f"{spell(item.column)} IS NOT NULL"
+        case Not(In(item, values)):
+            return f"{spell(item.column)} NOT IN {_list(values)}"
+        case Not(Like(item, pattern)):
+            return f"{spell(item.column)} NOT LIKE {_text(pattern)}"
+        case Not(Between(item, low, high)):
+            return f"{spell(item.column)} NOT BETWEEN {_side(low)} AND {_side(high)}"
+        case Not(part):
+            return f"NOT ({describe(part)})" if isinstance(part, And | Or) else f"NOT {describe(part)}"
+        case Compare(op, left, right):
+            return f"{_side(left)} {op} {_side(right)}"
+        case Between(item, low, high):
+            return f"{spell(item.column)} BETWEEN {_side(low)} AND {_side(high)}"
+        case In(item, values):
+            return f"{spell(item.column)} IN {_list(values)}"
+        case Like(item, pattern):
+            return f"{spell(item.column)} LIKE {_text(pattern)}"
+        case IsNull(item):
+            return f"{spell(item.column)} IS NULL"
+
+
+def spell(name: str) -> str:
+    """A column's name, in double quotes unless it is a plain word."""
+    if PLAIN.fullmatch(name) and name.lower() not in RESERVED:
+        return name
+    return '"' + name.replace('"', '""') + '"'
+
+
+def number_text(value: int | Fraction) -> str:
+    """An exact decimal; every number a filter can say has one."""
+    number = Fraction(value)
+    if number.denominator == 1:
+        digits = str(number.numerator)
+        zeros = len(digits) - len(digits.rstrip("0"))
+        return digits if zeros < 7 else f"{digits[:-zeros]}e{zeros}"
+    places = 0
+    while (10**places) % number.denominator and places < 800:
+        places += 1
+    if (10**places) % number.denominator:
+        return f"{number.numerator}/{number.denominator}"
+    digits = str(abs(number.numerator * 10**places // number.denominator))
+    sign = "-" if number < 0 else ""
+    if places > len(digits) + 6:
+        return f"{sign}{digits}e-{places}"
+    padded = digits.rjust(places + 1, "0")
+    return f"{sign}{padded[:-places]}.{padded[-places:]}"
+
+
+def _side(side: Name | Literal) -> str:
+    return spell(side.column) if isinstance(side, Name) else _constant(side.value)
+
+
+def _constant(value: Any) -> str:
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, dt.datetime):
+        return f"TIMESTAMP '{value.replace(tzinfo=None).isoformat(sep=' ')}'"
+    if isinstance(value, dt.date):
+        return f"DATE '{value.isoformat()}'"
+    return number_text(value)
+
+
+def _list(values: tuple[Literal, ...]) -> str:
+    return "(" + ", ".join(_constant(literal.value) for literal in values) + ")"
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
