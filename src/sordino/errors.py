@@ -33,9 +33,12 @@ CODES: dict[str, str] = {
     "SRD-204": "the schema or dataset file is wrong",
     "SRD-205": "the source cannot be opened",
     "SRD-206": "the filter says something a filter may not say",
+    "SRD-207": "the question has more groups than one release may have",
+    "SRD-208": "the question is incomplete or names something twice",
     "SRD-301": "the budget does not allow this release",
     "SRD-302": "the analyst's purse does not allow this release",
     "SRD-303": "the release costs more than one release may",
+    "SRD-304": "a new ledger needs a budget",
     "SRD-401": "charged, but the answer could not be computed or recorded",
     "SRD-402": "charged, answer not recorded",
     "SRD-601": "the ledger's hash chain is broken",
@@ -43,6 +46,7 @@ CODES: dict[str, str] = {
     "SRD-603": "the ledger cannot be written durably",
     "SRD-604": "the ledger belongs to another dataset, relation, unit or format",
     "SRD-605": "the request id was used for another question or price",
+    "SRD-606": "adopting this ledger needs a larger or a stated write-off",
 }
 
 

@@ -9,23 +9,24 @@ import resource
 import signal
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import sordino.ledger.sqlite as sqlite_store  # noqa: E402 - loaded before any process gives up its rights
-from ledger.scenes import TENTH, check_promises, key, open_book, spend  # noqa: E402
-from sordino.errors import BudgetExceeded, LedgerError  # noqa: E402
-from sordino.ledger import Book, page, witness  # noqa: E402
-from sordino.privacy.cost import Cost  # noqa: E402
+import sordino.ledger.sqlite as sqlite_store
+from ledger.scenes import TENTH, check_promises, key, open_book, spend
+from sordino.errors import BudgetExceeded, LedgerError
+from sordino.ledger import Book, page, witness
+from sordino.privacy.cost import Cost
 
 
 def die(*_: Any, **__: Any) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def race(where: str, dataset: str, epsilon: int, state: str, go: str, who: int, attempts: int) -> dict[str, Any]:
+def race(*, where: str, dataset: str, epsilon: int, state: str, go: str, who: int, attempts: int) -> dict[str, Any]:
     """Ask for grants as fast as possible and say how many came and how long the longest took."""
     book = open_book(where, dataset=dataset, epsilon=epsilon, state=state)
     Path(f"{go}.{who}").touch()
@@ -34,16 +35,14 @@ def race(where: str, dataset: str, epsilon: int, state: str, go: str, who: int, 
     granted, worst = 0, 0.0
     for turn in range(attempts):
         start = time.perf_counter()
-        try:
+        with suppress(BudgetExceeded):
             granted += book.charge(f"{who}-{turn}", key(f"{who}-{turn}"), TENTH).state == "new"
-        except BudgetExceeded:
-            pass
         worst = max(worst, time.perf_counter() - start)
     book.close()
     return {"granted": granted, "worst": worst}
 
 
-def load(where: str, dataset: str, epsilon: int, state: str, log: str, who: int, seconds: float) -> dict[str, Any]:
+def load(*, where: str, dataset: str, epsilon: int, state: str, log: str, who: int, seconds: float) -> dict[str, Any]:
     """Spend until the time is over, whatever happens to the server meanwhile."""
     book = open_book(where, dataset=dataset, epsilon=epsilon, state=state)
     note = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
@@ -136,8 +135,12 @@ def moments(folder: str, state: str, rounds: int, seed: int) -> dict[str, Any]:
             for count in range(1_000_000):
                 spend(book, f"{turn}-{who}-{count}", note)
 
+        before = os.path.getsize(log)
         children = [_fork(lambda who=who: write(who)) for who in range(3)]
-        time.sleep(chance.uniform(0.0, 0.09))
+        patience = time.monotonic() + 10
+        while turn % 4 and os.path.getsize(log) == before and time.monotonic() < patience:
+            time.sleep(0.001)  # three times in four they are at work when it happens, however slow the disk; else they may be opening
+        time.sleep(chance.uniform(0.0, 0.08))
         for child in chance.sample(children, 3):
             os.kill(child, signal.SIGKILL)
         for child in children:
@@ -152,10 +155,10 @@ def moments(folder: str, state: str, rounds: int, seed: int) -> dict[str, Any]:
     return totals
 
 
-def _spend_until_refused(book: Book, limit: int) -> tuple[int, str]:
+def _spend_until_refused(book: Book, name: str, limit: int) -> tuple[int, str]:
     for turn in range(limit):
         try:
-            book.charge(f"full-{os.getpid()}-{turn}", key(f"full-{turn}"), TENTH)
+            book.charge(f"{name}-{turn}", key(name), TENTH)
         except LedgerError as error:
             return turn, error.code
     return limit, "never"
@@ -169,8 +172,8 @@ def file_limit(where: str, state: str) -> dict[str, Any]:
         book.charge(f"early-{turn}", key("early"), TENTH)
     size = os.path.getsize(f"{where}-wal")
     resource.setrlimit(resource.RLIMIT_FSIZE, (size + 20_000, resource.RLIM_INFINITY))
-    granted, code = _spend_until_refused(book, 500)
-    again = [_spend_until_refused(book, 1) for _ in range(3)]
+    granted, code = _spend_until_refused(book, "filling", 500)
+    again = [_spend_until_refused(book, f"full-{turn}", 1) for turn in range(3)]
     resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     late = book.charge("late", key("late"), TENTH)
     spent = str(book.budget.exact["spent"] * 10)

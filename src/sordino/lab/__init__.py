@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sordino.lab.audit import audit
-    from sordino.lab.replay import replay
+    from sordino.lab.recording import replay
     from sordino.lab.simulation import simulate
 
 __all__ = ["audit", "replay", "simulate"]
 
-_HOMES = {"audit": "audit", "replay": "replay", "simulate": "simulation"}
+_HOMES = {"audit": "audit", "replay": "recording", "simulate": "simulation"}
 
 
 def __getattr__(name: str) -> Any:

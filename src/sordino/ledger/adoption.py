@@ -64,10 +64,10 @@ def _write_off(book: Book, stated: tuple[Price, Fraction] | None) -> Price:
         least, naive = _missing(seen, clerk, page)
         price, own = stated or (least, naive)
         if seen is None and stated is None:
-            raise QueryError("SRD-602", "the witness is missing: what was lost is not known.", "State epsilon=..., 0 if nothing was lost.")
+            raise QueryError("SRD-606", "the witness is missing: what was lost is not known.", "State epsilon=..., 0 if nothing was lost.")
         if price.loss < least.loss or price.delta < least.delta:
             raise QueryError(
-                "SRD-602", f"the witness saw {float(least.loss):.6g} more spent than this ledger shows.",
+                "SRD-606", f"the witness saw {float(least.loss):.6g} more spent than this ledger shows.",
                 "State at least that, or nothing to write off exactly that.", least=least,
             )  # fmt: skip
         spent, cap = clerk.tally.spent, book.terms.filter.cap

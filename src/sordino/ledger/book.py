@@ -118,7 +118,10 @@ class Book:
 
     def close(self) -> None:
         self._frozen = self._frozen or LedgerError("SRD-603", "the ledger is closed.", "Open it again.")
-        self._store.close()
+        if self._convoy is None:
+            self._store.close()
+        else:
+            self._convoy.close(self._store.close)
 
     def __enter__(self) -> Book:
         return self

@@ -64,6 +64,7 @@ class Convoy:
         self._resting = False
         self._wanted = 1
         self._driver: threading.Thread | None = None
+        self._road = threading.Lock()
 
     def ride(self, wish: Any) -> Any:
         """Wait until the wish is settled; give up, with nothing spent, if no transaction could begin in time."""
@@ -89,6 +90,13 @@ class Convoy:
             raise ticket.error
         return ticket.result
 
+    def close(self, shut: Callable[[], None]) -> None:
+        """Shut the store once no transaction is under way, or when patience ends."""
+        free = self._road.acquire(timeout=self._patience)
+        shut()
+        if free:
+            self._road.release()
+
     def _take(self) -> list[Ticket]:
         with self._mutex:
             return [self._waiting.popleft() for _ in range(min(len(self._waiting), LARGEST))]
@@ -100,7 +108,8 @@ class Convoy:
                     if not self._waiting:
                         self._driver = None
                         return
-            rode = self._round()
+            with self._road:
+                rode = self._round()
             if len(rode) <= 2:
                 for ticket in rode:
                     ticket.wake()

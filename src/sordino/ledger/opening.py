@@ -64,7 +64,7 @@ def open_ledger(
     try:
         if store.head() is None:
             if budget is None:
-                raise QueryError("SRD-301", "a new ledger needs a budget.", "Give budget=Budget(epsilon=...).")
+                raise QueryError("SRD-304", "a new ledger needs a budget.", "Give budget=Budget(epsilon=...).")
             for item in sources:
                 check_marker(item, None, state)
             _vacant(store, witness, state)

@@ -40,12 +40,16 @@ def sync(descriptor: int) -> None:
         import fcntl
 
         fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
+    elif sys.platform == "win32":
+        os.fsync(descriptor)
     else:
         os.fdatasync(descriptor)  # the content and whatever is needed to find it again; a timestamp may be lost
 
 
 def sync_directory(path: Path) -> None:
     """Make a new name in this folder survive a power cut."""
+    if sys.platform == "win32":
+        return  # a folder cannot be synced there, and the file system orders its names itself
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -55,7 +59,10 @@ def sync_directory(path: Path) -> None:
 
 @contextmanager
 def locked(descriptor: int) -> Iterator[None]:
-    """Hold the advisory lock of an open file; the kernel drops it if we die."""
+    """Hold the advisory lock of an open file; the kernel drops it if we die. On Windows one process at a time is the rule."""
+    if sys.platform == "win32":
+        yield
+        return
     import fcntl
 
     fcntl.flock(descriptor, fcntl.LOCK_EX)

@@ -102,7 +102,7 @@ class PostgresStore:
                 doubt = doubt or (sent and gone)
                 if not isinstance(error, self._errors):
                     raise
-                if gone and time.monotonic() < deadline:
+                if gone and self.place is not None and time.monotonic() < deadline:  # an address that never answered is wrong
                     time.sleep(0.02)
                     continue
                 if doubt:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterator
@@ -29,6 +30,7 @@ from sordino.ledger.port import Head, Page, Row
 __all__ = ["SqliteStore"]
 
 T = TypeVar("T")
+DURABLE = ("journal_mode=WAL", "synchronous=FULL", "fullfsync=ON", "checkpoint_fullfsync=ON", "trusted_schema=OFF")
 _ABANDONED: list[Any] = []  # a forked child must neither use nor close what its parent has open
 
 
@@ -45,6 +47,8 @@ class SqliteStore:
     """Rows in one file with its log and its lock beside it."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
+        if sys.platform == "win32":
+            raise LedgerError("SRD-603", "a ledger in a file needs flock, which Windows lacks.", 'Use a postgres:// ledger, or ":memory:".')
         self.path = Path(os.path.realpath(path))
         self.place: str | None = str(self.path)
         self._reset()
@@ -67,15 +71,17 @@ class SqliteStore:
             os.close(self._turnstile)
         self._reset()
 
-    def _connect(self) -> sqlite3.Connection:
+    def _connect(self, *, make: bool) -> sqlite3.Connection | None:
+        """A connection to a ledger or, if `make`, to an empty file that becomes one; somebody else's database is left as it is."""
         connection = sqlite3.connect(self.path, timeout=10, isolation_level=None, check_same_thread=False, cached_statements=32)
         try:
-            connection.execute("PRAGMA busy_timeout=10000")
-            connection.execute("PRAGMA journal_mode=WAL")
-            connection.execute("PRAGMA synchronous=FULL")
-            connection.execute("PRAGMA fullfsync=ON")
-            connection.execute("PRAGMA checkpoint_fullfsync=ON")
-            connection.execute("PRAGMA trusted_schema=OFF")
+            if not migration.check(connection, self.path) and not make:
+                connection.close()
+                return None
+            for pragma in DURABLE:
+                connection.execute(f"PRAGMA {pragma}")
+            if make:
+                migration.prepare(connection, self.path)
         except BaseException:
             connection.close()
             raise
@@ -85,8 +91,8 @@ class SqliteStore:
         """The writer's connection, under the lock: refused if the file was swapped under our feet."""
         if self._writer is None:
             fresh = not self.path.exists()
-            self._writer = self._connect()
-            migration.prepare(self._writer, self.path)
+            self._writer = self._connect(make=True)
+            assert self._writer is not None
             if fresh:
                 sync_directory(self.path.parent)
         elif self._identity is not None and self._identity != self._inodes():
@@ -127,15 +133,9 @@ class SqliteStore:
     def _read(self, statement: str, *parameters: Any) -> list[Any]:
         with self._reading:
             try:
-                if self._reader is None:
-                    if not self.path.exists():
-                        return []
-                    self._reader = self._connect()
-                    if not migration.check(self._reader, self.path):
-                        self._reader.close()
-                        self._reader = None
-                        return []
-                return self._reader.execute(statement, parameters).fetchall()
+                if self._reader is None and self.path.exists():
+                    self._reader = self._connect(make=False)
+                return [] if self._reader is None else self._reader.execute(statement, parameters).fetchall()
             except sqlite3.Error as error:
                 raise _broken(error) from error
 

@@ -14,6 +14,7 @@ import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from errno import ENOSPC
 from fractions import Fraction
 from hashlib import sha256
 from pathlib import Path
@@ -97,7 +98,12 @@ class Witness:
 
     def check(self, head: Head, hash_at: Callable[[int], bytes | None]) -> None:
         """Refuse a ledger that is not the one last seen, or is behind it."""
-        seen = self.look()
+        try:
+            seen = self.look()
+        except LedgerError:
+            if head.count > 1:
+                raise
+            seen = None  # the power failed while the witness of a new ledger was being made; nothing was spent yet
         if seen is None:
             if head.count > 1:
                 raise LedgerError("SRD-602", "the ledger has entries and its witness is missing.", FIX, count=head.count)
@@ -121,21 +127,24 @@ class Witness:
         fresh = not self.path.exists()
         if fresh:
             private_directory(self.path.parent)
-        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
         try:
             with locked(descriptor):
-                known = b"" if anew else os.pread(descriptor, 2 * SLOT, 0)
+                known = b"" if anew else os.read(descriptor, 2 * SLOT)
                 seen, slot = self._latest(known)
                 if anew:
                     os.ftruncate(descriptor, 0)
                 elif seen is not None and seen.count >= sighting.count:
                     return
                 content = sighting.to_slot()
-                if os.pwrite(descriptor, content, (1 - slot) * SLOT) != len(content):
-                    raise OSError("short write")
+                if len(known) < 2 * SLOT:  # take the room for both slots at once, so that a disk that fills up later cannot refuse one
+                    slot, known, content = 1, b"", 2 * content
+                offset = (1 - slot) * SLOT
+                os.lseek(descriptor, offset, os.SEEK_SET)
+                if os.write(descriptor, content) != len(content):
+                    raise OSError(ENOSPC, "short write")
                 sync(descriptor)
-                before, after = known[: (1 - slot) * SLOT].ljust((1 - slot) * SLOT, b"\0"), known[(2 - slot) * SLOT :]
-                self._known = (before + content + after, (sighting, 1 - slot))
+                self._known = (known[:offset] + content + known[offset + len(content) :], (sighting, 1 - slot))
         finally:
             os.close(descriptor)
         if fresh:

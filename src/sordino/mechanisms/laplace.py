@@ -33,7 +33,8 @@ def default_step(sensitivity: Fraction, resolution: Any) -> Fraction:
 def check_scale(scale: Fraction) -> None:
     """Refuse noise whose tails would leave 62 bits."""
     if scale > 2**56:
-        raise QueryError("SRD-103", f"the noise has scale 2^{math.log2(scale):.0f} grid steps.", "Use a larger epsilon or a coarser resolution.")
+        what = f"the noise has a scale of {float(scale):.1g} grid steps." if scale < 10**300 else "the noise is wider than any number."
+        raise QueryError("SRD-103", what, "Use a larger epsilon or a coarser resolution.")
 
 
 def as_dimension(value: Any) -> int:

@@ -44,7 +44,7 @@ class Cells:
         return np.asarray(self.mass * np.exp(self.log_decay))
 
 
-@listed("inverse sensitivity", "quantile exponential", "exponential quantile", "private median", note="000 13.1.1 median; 004 (how to beat the baseline)")
+@listed("inverse sensitivity", "quantile exponential", "exponential quantile", "private median", note="000 13.1.1 median; 004 (to beat)")
 @dataclass(frozen=True)
 class QuantileExponential:
     r"""Choose a grid point y with weight mass(y) e^{epsilon u(y)/(2 Delta)}, u(y) = -(how many ranks y lies from the quantile).
@@ -79,7 +79,8 @@ class QuantileExponential:
         if not 0 <= self.q <= 1:
             raise QueryError("SRD-103", f"q is {float(self.q):g}.", "Give a quantile between 0 and 1; the median is 0.5.")
         if any(isinstance(end, bool) or not isinstance(end, int) for end in (self.low, self.high, self.origin)):
-            raise QueryError("SRD-104", f"the grid runs from {self.low!r} to {self.high!r}.", "Give low, high and origin in whole grid steps.")
+            what = f"the grid runs from {self.low!r} to {self.high!r}."
+            raise QueryError("SRD-104", what, "Give low, high and origin in whole grid steps.")
         if not self.low < self.high or max(abs(self.low), abs(self.high), abs(self.origin)) > 2**52:
             raise QueryError("SRD-104", f"the grid runs from {self.low} to {self.high}.", "Give low < high, within 2^52 steps of zero.")
         if self.base not in ("uniform", "arsinh"):

@@ -29,7 +29,7 @@ def passes(epsilon: Fraction, delta: Fraction, distance: int, first: Fraction | 
 
 
 def coin_witness(epsilon: Fraction, delta: Fraction, first: Fraction) -> Witness:
-    """Every pair of neighbouring distances, and at distance 0 two different answers; in whole numbers, because 1 - pi cancels in doubles."""
+    """Every pair of neighbouring distances, and at distance 0 two different answers; in whole numbers, as 1 - pi cancels in doubles."""
     table = acceptance(epsilon, delta, first)
 
     def hockey(level: float) -> float:

@@ -10,7 +10,7 @@ from sordino.noise.stream import stream
 from sordino.privacy.discrete import ArgMax, Bernoulli, Categorical, DiscreteLaplace, UniformInteger
 from sordino.privacy.law import Placed
 
-__all__ = ["draw"]
+__all__ = ["draw", "fresh_id"]
 
 
 def draw(law: Any) -> Any:
@@ -29,3 +29,8 @@ def draw(law: Any) -> Any:
         case ArgMax():
             return discrete.argmax(law, stream)
     raise QueryError("SRD-108", f"{type(law).__name__} is not a law with an exact sampler.", "Hand draw() a placed or discrete law.")
+
+
+def fresh_id() -> str:
+    """A request id nobody has used before: 128 fresh bits in hexadecimal."""
+    return f"{stream.bits(128):032x}"

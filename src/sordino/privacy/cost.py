@@ -117,7 +117,7 @@ class Cost:
         if self.mu_squared is not None:
             return gaussian_delta(math.sqrt(self.mu_squared), epsilon)
         if epsilon < -own:  # every outcome counts
-            return -math.expm1(epsilon)
+            return 1 - (1 - float(self.delta)) * math.exp(epsilon)
         if epsilon >= own:
             return float(self.delta)
         if self.family == "laplace":

@@ -11,7 +11,7 @@ from typing import Any
 from sordino.errors import QueryError
 from sordino.schema.value import EPOCH, as_moment, as_number, shown
 
-__all__ = ["NUMBERS", "SHAPES", "TYPES", "Column", "Grid"]
+__all__ = ["NUMBERS", "SHAPES", "TYPES", "Column", "Grid", "coarse_shift"]
 
 NUMBERS = ("int", "float", "decimal", "bool", "date", "timestamp")
 TYPES = (*NUMBERS, "cat", "id", "never")
@@ -47,6 +47,11 @@ class Grid:
         return float(Fraction(steps) * self.step)
 
 
+def coarse_shift(grid: Grid) -> int:
+    """How many low bits are dropped before squaring: coarse integers x >> shift have at most 20 bits, so a square has at most 40."""
+    return max(0, grid.width.bit_length() - 20)
+
+
 @dataclass(frozen=True)
 class Column:
     """One column of a table, as its owner declares it.
@@ -71,12 +76,14 @@ class Column:
     def grid(self) -> Grid:
         """The public grid of this column; an error with the fix if it has no bounds."""
         if not self.number:
-            raise QueryError("SRD-203", f"column {shown(self.name)} is of type {self.type}, not a number.", "Ask for counts, or group by it.")
+            what = f"column {shown(self.name)} is of type {self.type}, not a number."
+            raise QueryError("SRD-203", what, "Ask for counts, or group by it.", column=self.name)
         if self.type == "bool":
             return Grid("bool", Fraction(1), 0, 1)
         if self.bounds is None:
             what = f"column {shown(self.name)} has no public bounds."
-            raise QueryError("SRD-202", what, f"Declare bounds={{{shown(self.name)}: (low, high)}} from public knowledge, never from the data.")
+            fix = f"Declare bounds={{{shown(self.name)}: (low, high)}} from public knowledge, never from the data."
+            raise QueryError("SRD-202", what, fix, column=self.name)
         low, high = (self._steps(bound) for bound in self.bounds)
         if self.type in ("date", "timestamp"):
             return Grid(self.type, Fraction(1), math.floor(low), math.floor(high))
@@ -96,7 +103,7 @@ class Column:
 
     def _refuse(self, bound: Any) -> Fraction:
         what = f"column {shown(self.name)} is of type {self.type} and has the bound {shown(bound)}."
-        raise QueryError("SRD-202", what, "Give two finite bounds of that type, such as (0, 120) or ('2020-01-01', '2025-12-31').")
+        raise QueryError("SRD-202", what, "Give two finite bounds of that type, such as (0, 120).", column=self.name)
 
 
 def _fine(span: Fraction) -> Fraction:

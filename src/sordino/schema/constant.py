@@ -27,7 +27,8 @@ def check_bounds(name: str, kind: str, given: Any, digits: int, scale: int) -> t
     if kind not in SAY:
         _refuse(name, f"is of type {kind} and has bounds.", "Leave the bounds out.")
     if given == "private":
-        _refuse(name, 'has bounds "private".', 'Ask for private bounds on a query, such as median(column, bounds="private"): they are paid for there.')
+        fix = 'Ask for them where they are paid for, on a query: median(column, bounds="private").'
+        _refuse(name, 'has bounds "private".', fix)
     if isinstance(given, str) or not hasattr(given, "__len__") or not hasattr(given, "__getitem__") or len(given) != 2:
         _refuse(name, f"has bounds {shown(given)}.", "Give two bounds, (low, high), from public knowledge.")
     low, high = (_plain(kind, given[place], digits, scale) for place in (0, 1))
@@ -46,9 +47,8 @@ def as_keys(name: str, kind: str, given: Any, limits: tuple[Any, Any] | None) ->
         _refuse(name, f"has the keys {shown(given)}.", 'Give a non-empty list of public keys, or "private".')
     if len(given) > MOST_KEYS:
         _refuse(name, f"has {len(given):,} keys.", f"List at most {MOST_KEYS:,}.")
-    fits = {"cat": is_text, "int": lambda key: not isinstance(key, bool) and isinstance(key, int) and abs(key) < 2**62}
     for key in given:
-        if key is not None and not fits.get(kind, lambda item: isinstance(item, bool))(key):
+        if key is not None and not _fits(kind, key):
             say = {"cat": "text (declare the column as int for whole numbers)", "int": "whole numbers"}.get(kind, "true and false")
             _refuse(name, f"is of type {kind} and has the key {shown(key)}.", f"Its keys must be {say}.")
         if key is not None and limits is not None and not limits[0] <= key <= limits[1]:
@@ -78,6 +78,12 @@ def as_constant(column: Column, given: Any) -> Any:
     if column.type == "cat" and column.keys is not None and value not in column.keys:
         _refuse(column.name, f"replaces null by {shown(given)}, which is none of its values.", 'List it among the values, or "drop" nulls.')
     return value
+
+
+def _fits(kind: str, key: Any) -> bool:
+    if kind == "cat":
+        return is_text(key)
+    return isinstance(key, bool) if kind == "bool" else isinstance(key, int) and not isinstance(key, bool) and abs(key) < 2**62
 
 
 def _plain(kind: str, value: Any, digits: int, scale: int) -> Any:

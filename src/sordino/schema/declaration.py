@@ -45,7 +45,7 @@ def declare(
     if unit is not None:
         facts = said.setdefault(_name(unit), {"type": "id"})
         if facts != {"type": "id"}:
-            _refuse(unit, "is the privacy unit and also something else.", 'Leave it out of the declarations, or declare it as "id" and no more.')
+            _refuse(unit, "is the privacy unit and also something else.", 'Declare it as "id" and no more, or leave it out.')
     return {name: _column(name, facts) for name, facts in said.items()}
 
 
@@ -80,7 +80,7 @@ def _facts(name: str, given: Any) -> Mapping[str, Any]:
     if isinstance(given, str):
         return {"type": given}
     if not isinstance(given, Mapping):
-        _refuse(name, f"is declared as {shown(given)}.", 'Give a type such as "int", or a dict such as {"type": "int", "bounds": (0, 120)}.')
+        _refuse(name, f"is declared as {shown(given)}.", 'Give a type, "int", or a dict, {"type": "int", "bounds": (0, 120)}.')
     for key in given:
         if key not in KEYS:
             _refuse(name, f"has the unknown key {shown(key)}.", nearest(key, KEYS, "keys"))
@@ -101,7 +101,7 @@ def _column(name: str, facts: dict[str, Any]) -> Column:
     if kind == "cat" and ("bounds" in facts or "resolution" in facts):
         _refuse(name, "is text with bounds or a resolution.", "Declare a number type, or leave them out.")
     if listed is not None and kind not in ("cat", "int", "bool"):
-        _refuse(name, f"is of type {kind} and lists keys.", "Only cat, int and bool columns have public keys; bin other numbers with histogram.")
+        _refuse(name, f"is of type {kind} and lists keys.", "Only cat, int and bool columns have keys; bin other numbers with histogram.")
     if private and kind not in ("cat", "bool"):
         _refuse(name, f'is of type {kind} with keys = "private".', 'Declare it as "cat" to group by private keys.')
     limits = check_bounds(name, kind, facts["bounds"], digits, scale) if "bounds" in facts else None
@@ -149,6 +149,8 @@ def _type(name: str, facts: dict[str, Any], listed: Any) -> tuple[str, int, int]
 
 def _derived(name: str, facts: dict[str, Any], listed: Any) -> str:
     bounds = facts.get("bounds")
+    if bounds is None and listed is None and facts.get("keys") != "private":
+        _refuse(name, "has no type.", f"Give it one of {', '.join(WORDS)}.")
     if bounds is not None:
         ends = list(bounds) if isinstance(bounds, tuple | list) else []
         if ends and all(isinstance(end, dt.datetime) for end in ends):
@@ -158,10 +160,8 @@ def _derived(name: str, facts: dict[str, Any], listed: Any) -> str:
         if any(isinstance(end, str) for end in ends):
             _refuse(name, f"has bounds {shown(bounds)} and no type.", f'Say what they are: columns={{{shown(name)}: "date"}}, for example.')
         return "float"
-    if listed is not None or facts.get("keys") == "private":
-        kinds = {type(key) for key in listed if key is not None} if isinstance(listed, list | tuple) else set()
-        return {frozenset({int}): "int", frozenset({bool}): "bool"}.get(frozenset(kinds), "cat")
-    _refuse(name, "has no type.", f"Give it one of {', '.join(WORDS)}.")
+    kinds = {type(key) for key in listed if key is not None} if isinstance(listed, list | tuple) else set()
+    return {frozenset({int}): "int", frozenset({bool}): "bool"}.get(frozenset(kinds), "cat")
 
 
 def _resolution(name: str, kind: str, given: Any, limits: tuple[Any, Any] | None) -> Fraction | None:
@@ -174,7 +174,7 @@ def _resolution(name: str, kind: str, given: Any, limits: tuple[Any, Any] | None
         _refuse(name, f"has the resolution {shown(given)}.", "Give a positive number, such as 0.1.")
     low, high = (as_number(end) for end in limits or (None, None))
     if low is not None and high is not None and step > high - low:
-        _refuse(name, f"has a resolution of {shown(given)}, wider than its bounds.", "Give a resolution below the distance between the bounds.")
+        _refuse(name, f"has a resolution of {shown(given)}, wider than its bounds.", "Give a resolution below their distance.")
     return step
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
 from sordino.schema.predicate import Predicate
-from sordino.privacy.relation import PrivacyUnit
 
 __all__ = ["Frame"]
 
@@ -17,7 +17,9 @@ class Frame:
 
     `by` are the group columns: with keys the rows of other keys drop out and every combination of keys is a group, in the order declared;
     without keys (in any of them) the groups are those that occur. `columns` are the number columns whose integers are needed; `counted`
-    are predicates whose rows are counted. Rows with a null unit id drop out. Bounding is the last step before aggregation.
+    are predicates whose rows are counted. With `edges` (grid steps above the lower bound, ascending) the last group column is a number and
+    its key is the index i of the bin edges[i] <= x < edges[i+1], the last bin closed on the right; its `keys` are then 0..len(edges)-2 and
+    rows in no bin drop out. Rows with a null unit id drop out. Bounding is the last step before aggregation.
     """
 
     unit: PrivacyUnit
@@ -27,6 +29,7 @@ class Frame:
     by: tuple[Column, ...] = ()
     columns: tuple[Column, ...] = ()
     counted: tuple[Predicate, ...] = ()
+    edges: tuple[int, ...] | None = None
 
     @property
     def public_groups(self) -> tuple[tuple[object, ...], ...] | None:

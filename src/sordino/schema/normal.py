@@ -1,7 +1,7 @@
 """One spelling for filters that say the same thing, so that asking again is free however the filter is written.
 
-Negations move to the leaves, BETWEEN becomes two comparisons, equality a list of one, AND and OR are flat, sorted and free of repeats. Every
-step keeps the three-valued meaning: NOT (x < 3) and x >= 3 are both null when x is. Unequal forms may still mean the same; equal forms always do.
+Negations move to the leaves, BETWEEN becomes two comparisons, equality a list of one; AND and OR are flat, sorted, free of repeats. Every
+step keeps the three-valued meaning: NOT (x < 3) and x >= 3 are both null when x is. Equal forms always mean the same; unequal ones may.
 """
 
 from __future__ import annotations

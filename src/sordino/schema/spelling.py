@@ -13,14 +13,16 @@ __all__ = ["RESERVED", "describe", "number_text", "spell"]
 
 PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 # words that a SQL reader takes for something else; as column names they need quotes
-RESERVED = frozenset(
-    """all and any array between case cast char character check collate constraint create cross current_date current_time current_timestamp
-    current_user current_catalog current_role current_schema date default desc describe distinct div else end escape except exists extract false
-    fetch filter foreign from full function glob grant group having if ilike in inner insert intersect interval into is isnull join lambda lateral
-    left like limit localtime localtimestamp map minus natural next not notnull null offset on or order outer over overlaps partition pivot
-    position prior qualify references returning right row select session_user similar some struct substring table then time timestamp
-    timestamptz to trim true try_cast union unique unknown unnest unpivot user using values when where window with xor""".split()
-)
+RESERVED = frozenset({
+    "all", "alter", "and", "any", "as", "between", "call", "case", "cast", "check", "connect_by_root", "create", "cross", "current_catalog",
+    "current_date", "current_time", "current_timestamp", "current_user", "date", "describe", "distinct", "drop", "else", "end", "escape",
+    "except", "execute", "exists", "explain", "false", "fetch", "for", "force", "from", "glob", "grant", "group", "having", "if", "ilike",
+    "in", "inner", "insert", "install", "intersect", "interval", "into", "is", "isnull", "join", "lateral", "left", "like", "limit",
+    "localtime", "localtimestamp", "map", "natural", "not", "notnull", "null", "offset", "on", "only", "optimize", "or", "order", "outer",
+    "partitioned_by", "positional", "prepare", "qualify", "regexp", "rename", "reset", "returning", "revoke", "right", "rlike", "rollback",
+    "select", "session_user", "some", "summarize", "table", "tablesample", "then", "time", "timestamp", "to", "true", "uncache", "union",
+    "unique", "user", "using", "vacuum", "values", "when", "where", "window", "with", "xor",
+})  # fmt: skip
 
 
 def describe(predicate: Predicate) -> str:

@@ -1,4 +1,4 @@
-"""Constants at the door: what an owner or analyst writes becomes an exact number, a day or a moment, or an error that says how to write it."""
+"""Constants at the door: what an owner or analyst writes becomes an exact number, a day or a moment, or nothing."""
 
 from __future__ import annotations
 

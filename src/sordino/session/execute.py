@@ -9,8 +9,9 @@ from typing import Any
 
 from sordino.engines.port import Engine
 from sordino.errors import LedgerError, ReleaseFailed
-from sordino.ledger.port import Ledger
+from sordino.ledger import Book, Entry
 from sordino.noise import draw as exact_draw
+from sordino.noise import fresh_id
 from sordino.privacy.discrete import UniformInteger
 from sordino.session.settled import Settled
 from sordino.summaries import Draw
@@ -23,10 +24,10 @@ LOST = "The charge stands and no answer was recorded."
 
 def execute(
     plan: Settled,
-    ledger: Ledger,
+    ledger: Book,
     engine: Engine,
     *,
-    request: str,
+    request: str | None = None,
     analyst: str | None = None,
     draw: Draw = exact_draw,
     owner_log: Callable[[str], None] | None = None,
@@ -36,7 +37,7 @@ def execute(
     Only the call that inserted the charge may look at data. After the charge nothing but the released value depends on the data: every
     failure raises the same error with the same text, and what went wrong goes to the owner's log or nowhere.
     """
-    entry = ledger.charge(request, plan.key, plan.cost, analyst)
+    entry = ledger.charge(request or fresh_id(), plan.key, plan.cost, analyst)
     if entry.state == "sealed" and entry.answer is not None:
         return entry.answer
     if entry.state != "new":
@@ -44,8 +45,9 @@ def execute(
     log.info("charged %s for %s", plan.cost, plan.mechanism)
     code = None
     try:
-        with engine.bounded(plan.frame, draw(UniformInteger(0, 2**128 - 1))) as table:
-            answer = plan.record(plan.converse(table.ask, draw), entry)
+        salt = draw(UniformInteger(0, 2**128 - 1))
+        groups, answers = plan.converse(lambda frame: engine.bounded(frame, salt), draw)
+        answer = plan.record(groups, answers, entry, plan.card(entry, so_far(ledger, entry)))
         ledger.seal(entry, answer)
     except BaseException as error:
         code = "SRD-402" if isinstance(error, LedgerError) else "SRD-401"
@@ -54,6 +56,13 @@ def execute(
     if code:  # raised outside the handler, so that no cause or context travels with it
         raise ReleaseFailed(code, LOST, "Ask again as a new release.")
     return answer
+
+
+def so_far(ledger: Book, entry: Entry) -> dict[str, Any]:
+    """The book right after this charge: the loss so far and the cap, by the ledger's own rule of addition."""
+    balance = ledger.balance(entry)
+    rule = ledger.terms.budget.accounting
+    return {"epsilon": balance.spent, "delta": balance.spent_delta, "cap": balance.cap, "cap delta": balance.cap_delta, "accounting": rule}
 
 
 def pinned(outcomes: Any) -> Draw:

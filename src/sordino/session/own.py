@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from fractions import Fraction
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -23,7 +25,7 @@ from sordino.session.release import Paid, Release
 from sordino.summaries import Counts, Draw, Near, Nearness, RankWindow, Rung, Scores, Stair, Tally, Value
 from sordino.summaries.window import rank_window
 
-__all__ = ["Owned", "release"]
+__all__ = ["Owned", "owned", "release"]
 
 STATISTICS = ("median", "quantile", "min", "max", "iqr", "trimmed_mean", "winsorized_mean")
 
@@ -49,9 +51,9 @@ class Owned:
             case Counts():
                 return _tally(self.data)
             case RankWindow():
-                x = np.sort(np.floor(_numbers(self.data)).astype(np.int64))
                 low, high = (int(b) for b in as_bounds(self.bounds))
-                return rank_window(np.clip(x, low, high), request.q, request.radius, low, high)
+                x = np.sort(np.floor(np.clip(_numbers(self.data), low, high)).astype(np.int64))
+                return rank_window(x, request.q, request.radius, low, high)
             case Stair():
                 return self._rung(request.beta)
             case Nearness():
@@ -121,6 +123,8 @@ class Owned:
 def _numbers(data: Any) -> NDArray[np.float64]:
     try:
         x = np.asarray(data, float).ravel()
+    except OverflowError:  # whole numbers beyond the doubles: the bounds will clamp them
+        return _numbers([min(max(v, -(2**1000)), 2**1000) for v in np.asarray(data, object).ravel().tolist()])
     except (TypeError, ValueError):
         raise QueryError("SRD-105", "the data are not numbers.", "Give numbers.") from None
     if np.isnan(x).any():
@@ -130,7 +134,7 @@ def _numbers(data: Any) -> NDArray[np.float64]:
 
 def _whole(data: Any) -> NDArray[np.int64]:
     x = _numbers(data)
-    if not np.all(x == np.floor(x)) or np.any(np.abs(x) > 2**53):
+    if not np.all(x == np.floor(x)) or np.any(np.abs(x) >= 2**53):
         raise QueryError("SRD-105", "scores and counts must be whole numbers.", "Multiply them to whole numbers and scale the sensitivity.")
     return x.astype(np.int64)
 
@@ -141,16 +145,51 @@ def _steps(data: Any, request: Value) -> int | NDArray[np.int64]:
         raise QueryError("SRD-105", f"{len(x)} numbers for a mechanism of dimension {request.dimension}.", "Set dimension= to match.")
     if request.dimension > 1 and request.step == 1:
         return _whole(data)
-    exact = [math.floor(Fraction(v) / request.step + Fraction(1, 2)) if math.isfinite(v) else None for v in x.tolist()]
-    if any(v is None or abs(v) > 2**61 for v in exact):
+    if not np.all(np.abs(x) <= float(2**61 * request.step)):
         raise QueryError("SRD-105", "a value is infinite or does not fit the grid.", "Clamp values to public bounds first.")
-    return exact[0] if request.dimension == 1 else np.array(exact, np.int64)  # type: ignore[return-value]
+    # not through doubles: beyond 2^53 they would move neighbouring whole numbers two steps apart
+    given = np.asarray(data, object).ravel().tolist()
+    exact = [math.floor(Fraction(v) / request.step + Fraction(1, 2)) for v in given]
+    return exact[0] if request.dimension == 1 else np.array(exact, np.int64)
+
+
+def _spelled(key: Hashable) -> Hashable:
+    """One spelling for keys that compare equal (1, 1.0, True), by the row alone: the first row must not choose the name of the others."""
+    plain = key.item() if isinstance(key, np.generic) else key
+    if isinstance(plain, str):
+        return str.__str__(plain)
+    if isinstance(plain, int):
+        return int(plain)
+    if isinstance(plain, float | Fraction | Decimal):
+        number = float(plain)
+        if math.isnan(number):
+            return math.nan  # one object, so that all of them are one key
+        return int(number) if number.is_integer() else number
+    return plain
 
 
 def _tally(data: Any) -> Tally:
-    held: Mapping[Hashable, int] = data if isinstance(data, Mapping) else Counter(data)
+    held: Counter[Hashable] = Counter()
+    for key, count in data.items() if isinstance(data, Mapping) else zip(data, repeat(1), strict=False):
+        held[_spelled(key)] += int(count)
     keys = tuple(sorted(held, key=canonical))
-    return Tally(keys, np.array([int(held[key]) for key in keys], np.int64))
+    return Tally(keys, np.array([held[key] for key in keys], np.int64))
+
+
+def owned(mechanism: Any, data: Any, **options: Any) -> Owned:
+    """The data as this mechanism may ask for them. What the mechanism says itself (relation, max_rows, bounds) cannot be said otherwise."""
+    names = ("statistic", "bounds", "relation", "max_rows", "resolution")
+    known: dict[str, Any] = {name: options.pop(name) for name in names if name in options}
+    for name in options.keys() - {"q", "trim"}:
+        raise QueryError("SRD-106", f"option {name!r} is unknown.", f"Give {', '.join(names)}, q or trim.")
+    own = {name: getattr(mechanism, name) for name in ("relation", "max_rows") if hasattr(mechanism, name)}
+    if hasattr(mechanism, "low") and hasattr(mechanism, "high"):
+        own["bounds"] = (mechanism.low, mechanism.high)
+    for name, value in own.items():
+        if known.setdefault(name, value) != value:
+            what = f"{name} is {known[name]!r} here and {value!r} in the mechanism."
+            raise QueryError("SRD-103", what, f"Give {name} to the mechanism only.")
+    return Owned(data, **known, parameters=options)
 
 
 def release(mechanism: Any, data: Any, *, draw: Draw = draw, **options: Any) -> Release:
@@ -161,10 +200,7 @@ def release(mechanism: Any, data: Any, *, draw: Draw = draw, **options: Any) -> 
     >>> sd.release(Laplace(epsilon=1, sensitivity=1), 42).cost.epsilon
     1.0
     """
-    known = {name: options.pop(name) for name in ("statistic", "bounds", "relation", "max_rows", "resolution") if name in options}
-    if "bounds" not in known and hasattr(mechanism, "low") and hasattr(mechanism, "high"):
-        known["bounds"] = (mechanism.low, mechanism.high)
-    ask: Callable[[Any], Any] = Owned(data, **known, parameters=options)
+    ask = owned(mechanism, data, **options)
     certificate = mechanism.certificate()
     value = mechanism.release(ask, draw)
     name = type(mechanism).__name__

@@ -25,7 +25,9 @@ def _plain(value: Any) -> Any:
         case bytes():
             return {"$bytes": value.hex()}
         case dict():
-            return {str(key): _plain(item) for key, item in value.items()}
+            if all(isinstance(key, str) and not key.startswith("$") for key in value):
+                return {key: _plain(item) for key, item in value.items()}
+            return {"$map": [[_plain(key), _plain(item)] for key, item in value.items()]}
         case frozenset() | set():
             return {"$set": sorted((_plain(item) for item in value), key=repr)}
         case tuple():
@@ -55,6 +57,8 @@ def _rich(value: Any) -> Any:
                 return bytes.fromhex(inner)
             case "$set":
                 return frozenset(_rich(item) for item in inner)
+            case "$map":
+                return {_rich(key): _rich(item) for key, item in inner}
             case "$tuple":
                 return tuple(_rich(item) for item in inner)
     return {key: _rich(item) for key, item in value.items()}

@@ -1,1 +1,46 @@
-"""..."""
+"""The questions one may ask of a table: each says what it needs, what it costs and how its answer is drawn."""
+
+from __future__ import annotations
+
+from sordino.statistics.average import mean
+from sordino.statistics.averages import means
+from sordino.statistics.bins import histogram
+from sordino.statistics.extreme import max, min
+from sordino.statistics.peak import mode
+from sordino.statistics.port import Answer, Context, Counted, Statistic, Step
+from sordino.statistics.position import median, quantile, quantiles
+from sordino.statistics.predicates import counts
+from sordino.statistics.quartile import iqr
+from sordino.statistics.rows import count
+from sordino.statistics.share import Plan, plan_steps
+from sordino.statistics.spread import std, variance
+from sordino.statistics.top import top_k
+from sordino.statistics.total import sum
+from sordino.statistics.units import count_units
+
+__all__ = [
+    "Answer",
+    "Context",
+    "Counted",
+    "Plan",
+    "Statistic",
+    "Step",
+    "count",
+    "count_units",
+    "counts",
+    "histogram",
+    "iqr",
+    "max",
+    "mean",
+    "means",
+    "median",
+    "min",
+    "mode",
+    "plan_steps",
+    "quantile",
+    "quantiles",
+    "std",
+    "sum",
+    "top_k",
+    "variance",
+]

@@ -1,0 +1,139 @@
+"""Filters as SQL: our own tree in, quoted literals out. No text of an analyst is ever part of a statement except inside quotes."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from sordino.engines.array import text_of
+from sordino.engines.value import FINE, date_text, decimal_text, moment_text, quoted, real
+from sordino.errors import QueryError
+from sordino.schema.column import Column
+from sordino.schema.predicate import And, Between, Compare, In, IsNull, Like, Literal, Name, Not, Or, Predicate
+
+__all__ = ["names", "rendered"]
+
+Typed = Mapping[str, tuple[Column, str]]
+MIRROR = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+FAMILY = {"int": "number", "float": "number", "decimal": "number", "bool": "number", "date": "time", "timestamp": "time", "cat": "text", "id": "text"}
+
+
+def names(predicate: Predicate | None) -> tuple[str, ...]:
+    """The columns a filter reads, each once, in the order it mentions them."""
+    match predicate:
+        case None:
+            return ()
+        case Compare(_, left, right):
+            found = [side.column for side in (left, right) if isinstance(side, Name)]
+        case Between(item) | In(item) | Like(item) | IsNull(item):
+            found = [item.column]
+        case Not(part):
+            found = list(names(part))
+        case And(parts) | Or(parts):
+            found = [name for part in parts for name in names(part)]
+    return tuple(dict.fromkeys(found))
+
+
+def rendered(predicate: Predicate, typed: Typed) -> str:
+    """The filter over typed values; three-valued, as SQL is."""
+    match predicate:
+        case Compare(op, left, right):
+            return _compare(op, left, right, typed)
+        case Between(item, low, high):
+            return f"({_compare('>=', item, low, typed)} AND {_compare('<=', item, high, typed)})"
+        case In(item, values):
+            equal = [_compare("=", item, value, typed) for value in values]
+            return f"({' OR '.join(equal)})" if equal else "FALSE"
+        case Like(item, pattern):
+            column, value = _of(item, typed)
+            if FAMILY.get(column.type) != "text":
+                raise _unfit(column, "LIKE")
+            return f"{value} LIKE {quoted(text_of(pattern) or '')}"
+        case IsNull(item):
+            return f"{_of(item, typed)[1]} IS NULL"
+        case Not(part):
+            return f"(NOT {rendered(part, typed)})"
+        case And(parts):
+            return f"({' AND '.join(rendered(part, typed) for part in parts)})" if parts else "TRUE"
+        case Or(parts):
+            return f"({' OR '.join(rendered(part, typed) for part in parts)})" if parts else "FALSE"
+
+
+def _of(item: Name, typed: Typed) -> tuple[Column, str]:
+    if item.column not in typed:
+        raise QueryError("SRD-201", f"column {item.column!r} is not declared.", "Filter by a declared column.")
+    return typed[item.column]
+
+
+def _unfit(column: Column, what: str) -> QueryError:
+    return QueryError("SRD-206", f"{what} does not fit column {column.name!r} of type {column.type}.", "Compare it with a value of its own type.")
+
+
+def _compare(op: str, left: Name | Literal, right: Name | Literal, typed: Typed) -> str:
+    if op not in MIRROR:
+        raise QueryError("SRD-206", f"{op!r} is not a comparison.", "Use = <> < <= > >=.")
+    if isinstance(left, Literal):
+        if isinstance(right, Literal):
+            return _decided(op, left.value, right.value)
+        return _against(MIRROR[op], *_of(right, typed), left.value)
+    if isinstance(right, Literal):
+        return _against(op, *_of(left, typed), right.value)
+    (one, first), (two, second) = _of(left, typed), _of(right, typed)
+    if FAMILY.get(one.type) != FAMILY.get(two.type):
+        raise _unfit(one, f"column {two.name!r}")
+    if one.type != two.type and FAMILY[one.type] == "time":  # implicit casts may raise on far dates
+        first, second = f"TRY_CAST({first} AS TIMESTAMP)", f"TRY_CAST({second} AS TIMESTAMP)"
+    return f"{first} {op} {second}"
+
+
+def _decided(op: str, left: Any, right: Any) -> str:
+    if left is None or right is None:
+        return "NULL"
+    try:
+        truth = {"=": left == right, "<>": left != right}.get(op)
+        if truth is None:
+            truth = {"<": left < right, "<=": left <= right, ">": left > right, ">=": left >= right}[op]
+    except TypeError:
+        raise QueryError("SRD-206", "two constants of different types are compared.", "Compare a column with a constant.") from None
+    return "TRUE" if truth else "FALSE"
+
+
+def _against(op: str, column: Column, value: str, constant: Any) -> str:
+    """A typed value compared with a constant, exactly: a constant between two representable values moves to the one that decides alike."""
+    if constant is None:
+        return "CAST(NULL AS BOOLEAN)"
+    if column.type in ("cat", "id"):
+        if not isinstance(constant, str):
+            raise _unfit(column, repr(constant))
+        return f"{value} {op} {quoted(text_of(constant) or '')}"
+    if column.type == "date":
+        if isinstance(constant, dt.datetime):
+            return f"TRY_CAST({value} AS TIMESTAMP) {op} {moment_text(constant)}"
+        if not isinstance(constant, dt.date):
+            raise _unfit(column, repr(constant))
+        return f"{value} {op} {date_text(constant)}"
+    if column.type == "timestamp":
+        if not isinstance(constant, dt.date):
+            raise _unfit(column, repr(constant))
+        moment = constant if isinstance(constant, dt.datetime) else dt.datetime(constant.year, constant.month, constant.day)
+        return f"{value} {op} {moment_text(moment)}"
+    if not isinstance(constant, (int, float, Fraction)) or constant != constant:
+        raise _unfit(column, repr(constant))
+    if column.type == "float":
+        return f"{value} {op} {real(constant)}"
+    return _exactly(op, value, constant, 10**FINE if column.type == "decimal" else 1)
+
+
+def _exactly(op: str, value: str, constant: float | Fraction, scale: int) -> str:
+    most = Fraction(10**19)  # beyond every exact value an engine holds
+    number = (Fraction(constant) if math.isfinite(constant) else most.__class__(math.copysign(1, constant)) * most) * scale
+    number = max(-most * scale, min(most * scale, number))
+    below = Fraction(math.floor(number), scale)
+    if below * scale != number:
+        if op in ("=", "<>"):
+            return f"CASE WHEN {value} IS NOT NULL THEN {'FALSE' if op == '=' else 'TRUE'} END"
+        op = "<=" if op in ("<", "<=") else ">"
+    return f"{value} {op} {below.numerator if scale == 1 else f'''CAST('{decimal_text(below)}' AS DECIMAL(38,{FINE}))'''}"

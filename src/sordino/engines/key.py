@@ -1,0 +1,66 @@
+"""Group keys and unit ids: how they are compared in the database, and how they come back."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from typing import Any
+
+from sordino.engines.array import text_of
+from sordino.engines.value import FINE, Field, text_value
+from sordino.errors import QueryError
+from sordino.schema.column import EPOCH, Column
+
+__all__ = ["key_in", "key_out", "key_text", "unit_text"]
+
+# days Python can say; a key outside is null, because a group nobody can name cannot be released
+FIRST_DAY, LAST_DAY = "DATE '0001-01-01'", "DATE '9999-12-31'"
+
+
+def key_text(column: Column, value: str) -> str:
+    """A group key as BIGINT (numbers, days, seconds) or VARCHAR, of a typed value."""
+    if column.type in ("int", "bool", "cat", "id"):
+        return value
+    if column.type == "date":
+        return f"CASE WHEN {value} BETWEEN {FIRST_DAY} AND {LAST_DAY} THEN {value} - DATE '1970-01-01' END"
+    if column.type == "timestamp":
+        micros = f"epoch_us({value})"
+        return f"CASE WHEN {value} >= {FIRST_DAY} AND {value} < {LAST_DAY} THEN ({micros} - (({micros} % 1000000) + 1000000) % 1000000) // 1000000 END"
+    raise QueryError("SRD-203", f"column {column.name!r} of type {column.type} cannot be a group.", "Group by an int, bool, date or cat column.")
+
+
+def key_in(column: Column, key: Any) -> int | str | None:
+    """A declared key in the form `key_text` has in the database."""
+    if key is None:
+        return None
+    if column.type in ("cat", "id"):
+        return text_of(key) or ""
+    if column.type == "date":
+        day = key if isinstance(key, dt.date) else dt.date.fromisoformat(str(key))
+        return (day - EPOCH.date()).days
+    if column.type == "timestamp":
+        moment = key if isinstance(key, dt.datetime) else dt.datetime.fromisoformat(str(key))
+        return math.floor(((moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)) - EPOCH).total_seconds())
+    return int(key)
+
+
+def key_out(column: Column, key: Any) -> Any:
+    """A key from the database as the caller knows it."""
+    if key is None or column.type in ("cat", "id"):
+        return key
+    if column.type == "bool":
+        return bool(key)
+    if column.type == "date":
+        return EPOCH.date() + dt.timedelta(days=int(key))
+    return EPOCH + dt.timedelta(seconds=int(key)) if column.type == "timestamp" else int(key)
+
+
+def unit_text(column: Column, field: Field, fold: bool) -> str:
+    """A unit id, compared exactly: integers as BIGINT, everything else as UTF-8 text; folded only if the owner said so."""
+    if field.stored == "integer":
+        return f"CAST({field.sql} AS BIGINT)"
+    if column.type == "int":
+        number = f"TRY_CAST({field.text} AS DECIMAL(38,{FINE}))"
+        return f"CASE WHEN {number} = floor({number}) THEN TRY_CAST(floor({number}) AS BIGINT) END"
+    text = text_value(field)
+    return f"lower(trim({text}))" if fold else text

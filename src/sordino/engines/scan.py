@@ -1,0 +1,180 @@
+"""The kinds of sources: where the rows are, and how a locked database scans them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from sordino.engines.array import column_array, text_array
+from sordino.engines.value import Field, quote, quoted
+from sordino.errors import QueryError
+from sordino.schema.column import Column
+
+__all__ = ["KNOWN", "Csv", "Database", "Held", "Parquet", "Scan", "Source", "broken"]
+
+STORED = {
+    **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"), "integer"),
+    **dict.fromkeys(("FLOAT", "DOUBLE"), "float"),
+    **dict.fromkeys(("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"), "timestamp"),
+    "TIMESTAMP WITH TIME ZONE": "zoned", "BOOLEAN": "bool", "DATE": "date", "VARCHAR": "text",
+}  # fmt: skip
+FRAME = "held_rows"
+KNOWN = "Give a dict of arrays, a pandas, polars or pyarrow frame, a .parquet or .csv path, or 'file.duckdb::table'."
+
+
+@dataclass(frozen=True)
+class Scan:
+    """A relation to select from, and where each asked column is in it."""
+
+    text: str
+    fields: Mapping[str, Field]
+
+
+class Source(Protocol):
+    """A place with rows. `paths` are the files a scan may read; `steady` means that two scans in one release see the same rows."""
+
+    paths: tuple[str, ...]
+    steady: bool
+
+    def prepare(self, connection: Any) -> None:
+        """What must happen before the database is locked."""
+
+    def header(self, cursor: Any) -> tuple[str, ...]: ...
+    def scan(self, cursor: Any, columns: Sequence[Column]) -> Scan: ...
+
+
+def broken(what: str, fix: str = KNOWN) -> QueryError:
+    return QueryError("SRD-205", what, fix)
+
+
+def _described(cursor: Any, relation: str) -> dict[str, str]:
+    return {row[0]: STORED.get(row[1], "other") for row in cursor.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()}
+
+
+@dataclass(frozen=True)
+class Parquet:
+    """Parquet files, read together by column name so that a narrower type in one file cannot fail on a value of another."""
+
+    paths: tuple[str, ...]
+    steady: bool = True
+
+    @property
+    def relation(self) -> str:
+        together = ", union_by_name = true" if len(self.paths) > 1 else ""
+        return f"read_parquet([{', '.join(map(quoted, self.paths))}], hive_partitioning = false{together})"
+
+    def prepare(self, connection: Any) -> None:
+        return
+
+    def header(self, cursor: Any) -> tuple[str, ...]:
+        return tuple(_described(cursor, self.relation))
+
+    def scan(self, cursor: Any, columns: Sequence[Column]) -> Scan:
+        stored = _described(cursor, self.relation)
+        return Scan(self.relation, {column.name: Field(quote(column.name), stored[column.name]) for column in columns})
+
+
+@dataclass(frozen=True)
+class Csv:
+    """A CSV file with a declared dialect: comma (tab for .tsv), double quotes, one header line. Nothing is sniffed; everything is text.
+
+    Short lines are padded with nulls, extra fields ignored, blank lines and lines that are not UTF-8 skipped.
+    """
+
+    paths: tuple[str, ...]
+    names: tuple[str, ...]
+    steady: bool = False
+
+    @property
+    def relation(self) -> str:
+        path, mark = self.paths[0], "\t" if ".tsv" in Path(self.paths[0]).suffixes else ","
+        columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(self.names)))
+        # reading in parallel refuses padded lines next to quoted line breaks, and would do so depending on the data
+        dialect = f"delim = '{mark}', quote = '\"', escape = '\"', header = true, new_line = '\\n', max_line_size = 67108864"
+        lenient = "null_padding = true, strict_mode = false, ignore_errors = true, parallel = false"
+        return f"read_csv({quoted(path)}, auto_detect = false, {dialect}, {lenient}, columns = {{{columns}}})"
+
+    def prepare(self, connection: Any) -> None:
+        return
+
+    def header(self, cursor: Any) -> tuple[str, ...]:
+        return self.names
+
+    def scan(self, cursor: Any, columns: Sequence[Column]) -> Scan:
+        return Scan(self.relation, {column.name: Field(f"c{self.names.index(column.name)}", "text") for column in columns})
+
+
+@dataclass(frozen=True)
+class Database:
+    """A table of a DuckDB file, attached read-only."""
+
+    paths: tuple[str, ...]
+    table: str
+    steady: bool = True
+
+    @property
+    def relation(self) -> str:
+        parts = self.table.split(".")
+        return ".".join(["held", *map(quote, parts if len(parts) == 2 else ["main", self.table])])
+
+    def prepare(self, connection: Any) -> None:
+        connection.execute(f"ATTACH {quoted(self.paths[0])} AS held (READ_ONLY)")
+
+    def header(self, cursor: Any) -> tuple[str, ...]:
+        tables = "SELECT table_name FROM information_schema.tables WHERE table_catalog = 'held' ORDER BY 1"
+        found = [name for (name,) in cursor.execute(tables).fetchall()]
+        if self.table.split(".")[-1] not in found:
+            raise broken(f"the database has no table {self.table!r}.", f"Its tables are: {', '.join(found) or 'none'}.")
+        return tuple(_described(cursor, self.relation))
+
+    scan = Parquet.scan
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """Columns the caller holds in memory. Only the columns a release uses are touched, at the release."""
+
+    columns: Mapping[str, Any]
+    rows: int
+    arrow: bool = False
+    paths: tuple[str, ...] = ()
+    steady: bool = True
+
+    def prepare(self, connection: Any) -> None:
+        return
+
+    def header(self, cursor: Any) -> tuple[str, ...]:
+        return tuple(self.columns)
+
+    def scan(self, cursor: Any, columns: Sequence[Column]) -> Scan:
+        make = _arrow if self.arrow else column_array
+        held: dict[str, Any] = {f"c{i}": make(self.columns[c.name], number=c.number) for i, c in enumerate(columns)}
+        if self.arrow:
+            import pyarrow as pa
+
+            cursor.register(FRAME, pa.table({**held, "row": pa.nulls(self.rows)}))
+        else:
+            cursor.register(FRAME, {**held, "row": np.zeros(self.rows, dtype=np.int8)})
+        stored = _described(cursor, FRAME)
+        return Scan(FRAME, {column.name: Field(f"c{i}", stored[f"c{i}"]) for i, column in enumerate(columns)})
+
+
+def _arrow(values: Any, *, number: bool) -> Any:
+    """An Arrow column of a type the database scans; any other becomes text."""
+    import pyarrow as pa
+
+    try:
+        array = values.to_arrow() if hasattr(values, "to_arrow") else values
+        kind = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
+        plain = (pa.types.is_boolean, pa.types.is_integer, pa.types.is_float32, pa.types.is_float64, pa.types.is_date, pa.types.is_decimal128)
+        texts = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view, pa.types.is_timestamp)
+        if any(test(kind) for test in plain + texts):
+            return array
+    except Exception:  # a column without an Arrow form is read value by value
+        pass
+    values = values.to_list() if hasattr(values, "to_list") else values.to_pylist()
+    return pa.array(text_array(values, number=number).tolist(), type=pa.string())

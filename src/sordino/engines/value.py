@@ -1,0 +1,191 @@
+"""What a declared column means to the database: its typed value and its grid integer, as plain SQL.
+
+Every cast is a TRY_CAST or cannot fail, and every null is tested before a clamp, because greatest(least(NULL, 100), 0) is 100 and NaN
+is above every number.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from dataclasses import dataclass
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from typing import Any
+
+from sordino.engines.array import text_of
+from sordino.errors import QueryError
+from sordino.privacy.number import exact
+from sordino.schema.column import EPOCH, Column, Grid
+
+__all__ = ["FINE", "Field", "check_grid", "date_text", "decimal_text", "grid_of", "moment_text", "quote", "quoted", "real", "text_value", "typed"]
+
+FINE = 18  # decimals an exact number is read with
+LARGEST = 9 * 10**18  # where exact integers saturate; bounds lie inside
+
+
+@dataclass(frozen=True)
+class Field:
+    """Where a column is in the scanned source, and how it is stored there: integer, float, bool, date, timestamp, zoned, text, other."""
+
+    sql: str
+    stored: str
+
+    @property
+    def text(self) -> str:
+        return self.sql if self.stored == "text" else f"TRY_CAST({self.sql} AS VARCHAR)"
+
+
+def quote(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def real(value: float | Fraction) -> str:
+    """A double as a literal no dialect reads as a decimal."""
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.copysign(math.inf, value)
+    if math.isinf(number):
+        return f"CAST('{'-' * (number < 0)}inf' AS DOUBLE)"
+    return repr(number) if "e" in repr(number) else f"{number!r}e0"
+
+
+def date_text(day: dt.date) -> str:
+    return f"DATE '{day.isoformat()}'"
+
+
+def moment_text(moment: dt.datetime) -> str:
+    plain = (moment.astimezone(dt.UTC) if moment.tzinfo else moment).replace(tzinfo=None)
+    return f"TIMESTAMP '{plain.isoformat(sep=' ')}'"
+
+
+def typed(column: Column, field: Field) -> str:
+    """The value as BIGINT (int, and bool as 0 or 1), DECIMAL(38,18), DOUBLE, DATE, TIMESTAMP or VARCHAR; null where it has none."""
+    value = _typed(column.type, field)
+    if column.nulls == "drop" or column.nulls is None:
+        return value
+    return f"COALESCE({value}, {_constant(column)})"
+
+
+def _typed(kind: str, field: Field) -> str:
+    x, stored = field.sql, field.stored
+    if kind in ("cat", "id"):
+        return text_value(field)
+    if kind == "date":
+        return {"date": x, "timestamp": f"TRY_CAST({x} AS DATE)"}.get(stored) or f"TRY_CAST({_typed('timestamp', field)} AS DATE)"
+    if kind == "timestamp":
+        plain = {"timestamp": f"TRY_CAST({x} AS TIMESTAMP)", "date": f"TRY_CAST({x} AS TIMESTAMP)", "zoned": f"TRY_CAST({x} AS TIMESTAMP)"}
+        # read as a zoned moment, because a plain TIMESTAMP cast ignores the offset in the text; the session's zone is UTC
+        return plain.get(stored) or f"TRY_CAST(TRY_CAST({field.text} AS TIMESTAMPTZ) AS TIMESTAMP)"
+    if kind == "float":
+        wide = f"TRY_CAST({field.text if stored not in ('integer', 'float', 'bool') else x} AS DOUBLE)"
+        return wide if stored in ("integer", "bool") else f"CASE WHEN NOT isnan({wide}) THEN {wide} END"
+    if kind == "never":
+        raise QueryError("SRD-203", "a column with access never is not readable.", "Ask about another column.")
+    if kind == "decimal":
+        return _exact(field)
+    if stored in ("integer", "bool"):
+        whole = f"CAST({x} AS BIGINT)"
+    elif stored == "float":
+        clamped = f"greatest({real(-LARGEST)}, least({real(LARGEST)}, CAST({x} AS DOUBLE)))"
+        whole = f"CASE WHEN NOT isnan({x}) THEN CAST(floor({clamped}) AS BIGINT) END"
+    else:
+        number = _exact(field)
+        whole = f"CASE WHEN ({number}) IS NOT NULL THEN CAST(floor(greatest(-{LARGEST}, least({LARGEST}, {number}))) AS BIGINT) END"
+    if kind == "int":
+        return whole
+    word = f"CAST(TRY_CAST({field.text} AS BOOLEAN) AS BIGINT)" if stored in ("text", "other") else "NULL"
+    return f"COALESCE({word}, CASE WHEN {whole} <= 0 THEN 0 WHEN {whole} > 0 THEN 1 END)"
+
+
+def text_value(field: Field) -> str:
+    """The value as text, exactly as stored; NaN has none."""
+    return f"CASE WHEN NOT isnan({field.sql}) THEN {field.text} END" if field.stored == "float" else field.text
+
+
+def _exact(field: Field) -> str:
+    """DECIMAL(38,18) of the number as written, so 0.29 stored as a double is 0.29; what is too large saturates instead of vanishing."""
+    source = field.sql if field.stored == "integer" else field.text
+    number, size = f"TRY_CAST({source} AS DECIMAL(38,{FINE}))", f"TRY_CAST({source} AS DOUBLE)"
+    most = "9" * (38 - FINE)
+    above, below = f"WHEN {size} > 0 AND NOT isnan({size}) THEN {most}", f"WHEN {size} < 0 THEN -{most}"
+    return f"CASE WHEN {number} IS NOT NULL THEN {number} {above} {below} END"
+
+
+def _constant(column: Column) -> str:
+    """The constant that stands in for null, in the column's typed form."""
+    value = column.nulls
+    if column.type in ("cat", "id"):
+        return quoted(text_of(value) or "")
+    if column.type == "bool":
+        return str(int(bool(value)))
+    if column.type == "date":
+        return date_text(value if isinstance(value, dt.date) else dt.date.fromisoformat(str(value)))
+    if column.type == "timestamp":
+        return moment_text(value if isinstance(value, dt.datetime) else dt.datetime.fromisoformat(str(value)))
+    number = exact(value, "nulls", "SRD-204")
+    if column.type == "float":
+        return real(number)
+    return str(math.floor(number)) if column.type == "int" else f"CAST('{decimal_text(number)}' AS DECIMAL(38,{FINE}))"
+
+
+def decimal_text(number: Fraction) -> str:
+    """A fraction rounded down to 18 decimals, as text."""
+    with localcontext() as context:
+        context.prec = 60
+        return format(Decimal(math.floor(number * 10**FINE)).scaleb(-FINE), "f")
+
+
+def check_grid(column: Column) -> Grid:
+    """The grid, if its integers fit what engines compute with."""
+    grid = column.grid()
+    limit = 2**120 if column.type == "float" else 2**62
+    reach = max(abs(grid.low), abs(grid.high))
+    if grid.width >= 2**62 or reach >= limit or reach * grid.step >= 2**62 and column.type != "float" or column.scale > FINE:
+        what = f"the bounds of column {column.name!r} span more than an exact integer can hold."
+        raise QueryError("SRD-202", what, "Declare narrower bounds, a coarser resolution or fewer decimals.")
+    return grid
+
+
+def grid_of(column: Column, value: str) -> str:
+    """The grid integer floor(clamp(x) / step) - low of a typed value, a BIGINT from 0 to the width, null for null."""
+    grid = check_grid(column)
+    low, high = grid.low, grid.high
+    if column.type == "bool":
+        return value
+    if column.type == "int":
+        integer = f"greatest({low}, least({high}, {value})) - ({low})"
+    elif column.type == "date":
+        first, last = (date_text(grid.value(steps)) for steps in (0, grid.width))
+        integer = f"greatest({first}, least({last}, {value})) - {first}"
+    elif column.type == "timestamp":
+        first, last = (moment_text(EPOCH + dt.timedelta(seconds=steps)) for steps in (low, high))
+        integer = f"(epoch_us(greatest({first}, least({last}, {value}))) - ({low * 10**6})) // 1000000"
+    elif column.type == "decimal":
+        integer = _decimal_steps(column, grid, value)
+    else:
+        integer = _float_steps(column, grid, value)
+    return f"CASE WHEN {value} IS NOT NULL THEN {integer} END"
+
+
+def _decimal_steps(column: Column, grid: Grid, value: str) -> str:
+    first, last = (f"CAST('{decimal_text(bound * grid.step)}' AS DECIMAL(38,{FINE}))" for bound in (grid.low, grid.high))
+    inside = f"greatest({first}, least({last}, {value}))"
+    # whole part and fraction apart, because a DECIMAL(38,18) times 10^s would not fit
+    part = f"CAST(floor(({inside} - floor({inside})) * {10**column.scale}) AS BIGINT)"
+    return f"CAST(floor({inside}) AS BIGINT) * {10**column.scale} + {part} - ({grid.low})"
+
+
+def _float_steps(column: Column, grid: Grid, value: str) -> str:
+    first, last = (float(exact(bound)) for bound in column.bounds or (0, 0))
+    step = float(grid.step)
+    whole = "BIGINT" if max(abs(grid.low), abs(grid.high)) < 2**62 else "HUGEINT"
+    steps = f"CAST(floor(greatest({real(first)}, least({real(last)}, {value})) / {real(step)}) AS {whole}) - ({grid.low})"
+    if (math.floor(first / step), math.floor(last / step)) != (grid.low, grid.high):  # a bound that is no double may land one step outside
+        steps = f"greatest(0, least({grid.width}, {steps}))"
+    return steps if whole == "BIGINT" else f"CAST({steps} AS BIGINT)"

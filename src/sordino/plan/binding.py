@@ -1,0 +1,78 @@
+"""From a question to what engines and statistics need: the frame of rows, and the public facts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sordino.errors import QueryError
+from sordino.plan.query import Query
+from sordino.privacy.relation import PrivacyUnit
+from sordino.schema.column import Column
+from sordino.schema.frame import Frame
+from sordino.schema.interval import narrow
+from sordino.schema.value import shown
+from sordino.statistics.port import Context, Counted
+
+__all__ = ["context", "frame", "narrowed", "read_columns"]
+
+
+def narrowed(query: Query) -> dict[str, Column]:
+    """The query's columns, with bounds narrowed by its filter."""
+    if query.where is None:
+        return dict(query.columns)
+    return {name: replace(column, bounds=narrow(query.where, column)) for name, column in query.columns.items()}
+
+
+def read_columns(query: Query) -> tuple[str, ...]:
+    """The number columns the statistics read, in the order asked."""
+    return tuple(dict.fromkeys(name for statistic in query.statistics.values() for name in statistic.columns))
+
+
+def frame(query: Query, unit: PrivacyUnit, *, fold_ids: bool = False, counted: Counted | None = None) -> Frame:
+    """The rows one release of this question looks at; with `counted`, those of a statistic that counts the values or bins of a column."""
+    if not query.statistics:
+        raise QueryError("SRD-208", "no statistic was asked.", "Ask at least one, such as count().")
+    columns = narrowed(query)
+    by = [columns[name] for name in query.by]
+    if counted is not None:
+        column = columns[query.column(counted.column).name]
+        keys = tuple(range(len(counted.edges) - 1)) if counted.edges is not None else counted.keys
+        by.append(column if keys is None else replace(column, keys=keys))
+    return Frame(
+        unit=unit,
+        unit_column=_unit_column(query, unit),
+        fold_ids=fold_ids,
+        where=query.where,
+        by=tuple(by),
+        columns=tuple(columns[name] for name in read_columns(query)),
+        counted=tuple(item for statistic in query.statistics.values() for item in statistic.predicates),
+        edges=None if counted is None else counted.edges,
+    )
+
+
+def context(query: Query, unit: PrivacyUnit, *, size: int | None = None) -> Context:
+    """The public facts a statistic may use."""
+    if size is not None and (isinstance(size, bool) or not isinstance(size, int) or size < 1):
+        raise QueryError("SRD-204", f"size is {shown(size)}.", "Give the public number of units as a whole number of at least 1.")
+    columns = narrowed(query)
+    grouped = bool(query.by)
+    drops = any(columns[name].nulls == "drop" for name in read_columns(query))
+    return Context(
+        unit=unit,
+        columns=columns,
+        grouped=grouped,
+        groups_per_person=unit.max_groups if grouped and unit.column is not None else 1,
+        filtered=query.where is not None or grouped or unit.column is not None or drops,
+        size=size,
+        keys=Frame(unit, by=tuple(columns[name] for name in query.by)).public_groups,
+    )
+
+
+def _unit_column(query: Query, unit: PrivacyUnit) -> Column | None:
+    if unit.column is None:
+        return None
+    column = query.columns.get(unit.column)
+    if column is None or column.type != "id":
+        what = f"the privacy unit {shown(unit.column)} is not an id column of table {shown(query.table)}."
+        raise QueryError("SRD-201", what, 'Declare it as "id", and as nothing else.', column=unit.column)
+    return column

@@ -1,0 +1,178 @@
+"""The dataset file: what is protected, how much may be spent, which tables there are. Reading it opens no data."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from sordino.errors import QueryError
+from sordino.plan.document import Document
+from sordino.plan.location import to_text
+from sordino.privacy.number import as_delta, as_epsilon
+from sordino.privacy.relation import PrivacyUnit, Relation
+from sordino.schema.column import Column
+from sordino.schema.declaration import declare
+from sordino.schema.nearest import nearest
+from sordino.schema.value import is_text, shown
+
+__all__ = ["Allowance", "Dataset", "Source", "read_dataset"]
+
+LARGEST_FILE = 4 * 2**20
+LEDGERS, SOURCES = ("postgres", "postgresql"), ("postgres", "postgresql", "spark")
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """The [budget] table in exact numbers: what the ledger's budget is made of."""
+
+    epsilon: Fraction
+    delta: Fraction = Fraction(0)
+    accounting: str = "pure"
+    max_per_release: Fraction | None = None
+    analysts: Mapping[str, Fraction] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True)
+class Source:
+    """One table: where its rows are and what is declared about them. A public table may be joined on its unique columns."""
+
+    name: str
+    source: str
+    columns: Mapping[str, Column] = field(default_factory=dict, hash=False)
+    size: int | None = None
+    public: bool = False
+    unique: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A dataset as its owner declares it: one ledger and one budget for all tables."""
+
+    name: str
+    ledger: str
+    unit: PrivacyUnit
+    budget: Allowance
+    tables: Mapping[str, Source] = field(hash=False)
+    version: str = "1"
+    unit_word: str = "row"  # the word for people on cards
+    fold_ids: bool = False
+    owner_log: str | None = None
+    witness: str | None = None
+    tick_ms: int = 500
+    path: str = ""
+
+
+def read_dataset(path: str | os.PathLike[str]) -> Dataset:
+    """The dataset a TOML file declares, with every rule checked and every path made absolute; errors quote the line."""
+    file = Path(path).expanduser()
+    try:
+        with file.open("rb") as stream:
+            content = stream.read(LARGEST_FILE + 1)
+        text = content.decode("utf-8")
+    except (OSError, ValueError) as error:  # ValueError: not UTF-8, or a NUL in the path
+        why = getattr(error, "strerror", None) or "it is not text in UTF-8"
+        raise QueryError("SRD-204", f"the dataset file {shown(str(path))} cannot be read: {why}.", "Check the path.") from None
+    if len(content) > LARGEST_FILE:
+        raise QueryError("SRD-204", f"the dataset file {shown(str(path))} is larger than 4 MB.", "A dataset file holds declarations only.")
+    try:
+        said = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
+        match = re.search(r"at line (\d+)", str(error))
+        quoted = to_text(text, int(match[1]) if match else None)
+        what = f"{file.name} is not TOML. {shown(str(error))[1:-1]}" + (f" [{quoted}]" if quoted else "")
+        raise QueryError("SRD-204", what, "Write it as in the example: name = value, one per line.") from None
+    return _Reader(file.absolute(), text).dataset(said)
+
+
+class _Reader(Document):
+    def dataset(self, said: dict[str, Any]) -> Dataset:
+        self.known(said, (), ("dataset", "privacy", "budget", "tables", "server"), needed=("dataset", "privacy", "budget", "tables"))
+        head = self.table(said, ("dataset",), ("name", "version", "ledger", "relation", "owner_log", "witness"), needed=("name", "ledger"))
+        people = self.table(said, ("privacy",), ("unit", "unit_column", "max_rows", "max_groups", "fold_ids"))
+        relation = self.at(("dataset", "relation"), Relation.of, head.get("relation", "add_remove"))
+        unit = self.unit(people, relation)
+        server = self.table(said, ("server",), ("tick_ms",)) if "server" in said else {}
+        tables = self.table(said, ("tables",), None)
+        if not tables:
+            self.refuse(("tables",), "there are no tables.", 'Add [tables.name] with source = "...".')
+        sources = {name: self.source(said, name, unit) for name in tables}
+        if all(source.public for source in sources.values()):
+            self.refuse(("tables",), "every table is public.", "A dataset protects at least one table; leave public out there.")
+        return Dataset(
+            name=self.word(("dataset", "name"), head["name"]),
+            version=self.word(("dataset", "version"), head.get("version", "1")),
+            ledger=self.place(("dataset", "ledger"), head["ledger"], LEDGERS),
+            owner_log=self.place(("dataset", "owner_log"), head["owner_log"], ()) if "owner_log" in head else None,
+            witness=self.place(("dataset", "witness"), head["witness"], ()) if "witness" in head else None,
+            unit=unit,
+            unit_word=self.word(("privacy", "unit"), people.get("unit", "row" if unit.column is None else "person")),
+            fold_ids=self.flag(("privacy", "fold_ids"), people.get("fold_ids", False)),
+            budget=self.budget(said),
+            tables=MappingProxyType(sources),
+            tick_ms=self.whole(("server", "tick_ms"), server.get("tick_ms", 500)),
+            path=str(self.file),
+        )
+
+    def unit(self, people: dict[str, Any], relation: Relation) -> PrivacyUnit:
+        limits = {word: self.whole(("privacy", word), people[word]) for word in ("max_rows", "max_groups") if word in people}
+        if "unit_column" not in people:
+            if limits:
+                fix = "Name the person's column, unit_column = ..., or leave the limits out: then every row is a unit of its own."
+                self.refuse(("privacy", next(iter(limits))), "limits per person need a unit_column.", fix)
+            return PrivacyUnit(None, relation)
+        for word in ("max_rows", "max_groups"):
+            if word not in limits:
+                self.refuse(("privacy",), f"unit_column needs {word}.", f"Say how much of one person counts: {word} = 8, for example.")
+        return PrivacyUnit(self.word(("privacy", "unit_column"), people["unit_column"]), relation, **limits)
+
+    def budget(self, said: dict[str, Any]) -> Allowance:
+        here = self.table(said, ("budget",), ("epsilon", "delta", "accounting", "max_per_release", "analysts"), needed=("epsilon",))
+        rule = here.get("accounting", "pure")
+        if rule not in ("pure", "zcdp"):
+            self.refuse(("budget", "accounting"), f"accounting is {shown(rule)}.", 'Use "pure" or "zcdp".')
+        delta = self.at(("budget", "delta"), lambda value: as_delta(value, zero=True), here.get("delta", 0))
+        if rule == "zcdp" and not delta:
+            self.refuse(("budget", "accounting"), "zcdp accounting needs a delta.", 'Give delta = 1e-6, for example, or use "pure".')
+        purses = {}
+        for name in self.table(said, ("budget", "analysts"), None) if "analysts" in here else ():
+            where = ("budget", "analysts", self.word(("budget", "analysts"), name))
+            purse = self.table(said, where, ("epsilon",), needed=("epsilon",))
+            purses[name] = self.at((*where, "epsilon"), as_epsilon, purse["epsilon"])
+        most = self.at(("budget", "max_per_release"), as_epsilon, here["max_per_release"]) if "max_per_release" in here else None
+        return Allowance(self.at(("budget", "epsilon"), as_epsilon, here["epsilon"]), delta, rule, most, MappingProxyType(purses))
+
+    def source(self, said: dict[str, Any], name: str, unit: PrivacyUnit) -> Source:
+        here = ("tables", name)
+        self.word(here, name)
+        table = self.table(said, here, ("source", "size", "public", "unique", "columns"), needed=("source",))
+        public = self.flag((*here, "public"), table.get("public", False))
+        unique = table.get("unique", [])
+        if not isinstance(unique, list) or not all(is_text(item) and item for item in unique):
+            self.refuse((*here, "unique"), f"unique is {shown(unique)}.", 'List column names: unique = ["region"].')
+        if public != bool(unique):
+            fix = 'A table that may be joined says public = true and unique = ["..."]; a private table says neither.'
+            self.refuse((*here, "unique" if unique else "public"), "public and unique belong together.", fix)
+        size = self.whole((*here, "size"), table["size"]) if "size" in table else None
+        if unit.relation is Relation.REPLACE and size is None and not public:
+            self.refuse(here, 'relation "replace" needs the size of every private table.', "Give size = the public number of units.")
+        said_columns = self.table(said, (*here, "columns"), None) if "columns" in table else {}
+        columns = self.columns(here, said_columns, None if public else unit.column)
+        for item in unique:
+            if columns and item not in columns:
+                self.refuse((*here, "unique"), f"there is no column {shown(item)}.", nearest(item, columns, "columns"), code="SRD-201")
+        where = self.place((*here, "source"), table["source"], SOURCES)
+        return Source(name, where, MappingProxyType(columns), size, public, tuple(unique))
+
+    def columns(self, here: tuple[str, ...], said: dict[str, Any], unit: str | None) -> dict[str, Column]:
+        try:
+            return declare(said, unit=unit)
+        except QueryError as error:
+            where = (*here, "columns", str(error.facts.get("column", "")))
+            self.refuse(where, error.what, error.fix, code=error.code)

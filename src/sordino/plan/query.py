@@ -1,0 +1,129 @@
+"""A question about a table: which rows, which groups, which statistics. A value with no data, no noise and no ledger behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any
+
+from sordino.errors import QueryError
+from sordino.privacy.relation import PrivacyUnit
+from sordino.schema.column import Column
+from sordino.schema.nearest import nearest
+from sordino.schema.predicate import And, Predicate
+from sordino.schema.value import is_text, shown
+from sordino.statistics.port import Context, Statistic
+
+__all__ = ["MOST_CELLS", "Query"]
+
+MOST_CELLS = 1_000_000
+
+
+@dataclass(frozen=True)
+class Query:
+    """A table's declared columns, and what is asked about them. Every builder returns a new Query and refuses before anything is read."""
+
+    table: str
+    columns: Mapping[str, Column] = field(default_factory=dict, hash=False)
+    where: Predicate | None = None
+    by: tuple[str, ...] = ()
+    statistics: Mapping[str, Statistic] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", MappingProxyType(dict(self.columns)))
+        object.__setattr__(self, "statistics", MappingProxyType(dict(self.statistics)))
+
+    def with_where(self, condition: str | Predicate) -> Query:
+        """Keep only rows that also fulfil this condition."""
+        if isinstance(condition, str):
+            from sordino.plan.parsing import parse_predicate
+
+            condition = parse_predicate(condition, self.columns, table=self.table)
+        if self.where is None:
+            return replace(self, where=condition)
+        parts = [part for item in (self.where, condition) for part in (item.parts if isinstance(item, And) else (item,))]
+        return replace(self, where=And(tuple(parts)))
+
+    def group_by(self, *names: str) -> Query:
+        """One answer per group; replaces earlier groups."""
+        if not names:
+            raise QueryError("SRD-208", "group_by names no column.", "Name at least one column.")
+        cells: int | None = 1
+        for place, name in enumerate(names):
+            column = self.column(name)
+            if name in names[:place]:
+                raise QueryError("SRD-208", f"group_by names {shown(name)} twice.", "Name every column once.", column=name)
+            _check_group(column)
+            cells = None if cells is None or column.keys is None else cells * len(column.keys)
+            if cells is not None and cells > MOST_CELLS:
+                what = f"the public keys of {', '.join(shown(item) for item in names[: place + 1])} make {cells:,} cells."
+                raise QueryError("SRD-207", what, f"Group by fewer columns, or list fewer keys: at most {MOST_CELLS:,} cells.", cells=cells)
+        for label in self.statistics:
+            _check_label(label, names, ())
+        return replace(self, by=tuple(names))
+
+    def agg(self, **statistics: Statistic) -> Query:
+        """Ask these statistics, each under its own name, together with those already asked."""
+        if not statistics:
+            raise QueryError("SRD-208", "no statistic was asked.", "Ask at least one, such as n=count().")
+        asked = dict(self.statistics)
+        for label, statistic in statistics.items():
+            if not all(hasattr(statistic, word) for word in ("columns", "counted", "question", "step")):
+                raise QueryError("SRD-208", f"{shown(label)} is no statistic: {shown(statistic)}.", "Ask one, such as n=count().")
+            _check_label(label, self.by, asked)
+            for name in statistic.columns:
+                self.number(name)
+            self._check_counted(statistic)
+            asked[label] = statistic
+        return replace(self, statistics=asked)
+
+    def _check_counted(self, statistic: Statistic) -> None:
+        """A statistic that counts a column's values must name one; it may look the column up before we do."""
+        try:
+            counted = statistic.counted(Context(PrivacyUnit(), dict(self.columns)))
+        except KeyError as error:
+            self.column(error.args[0])
+            raise
+        if counted is not None:
+            self.column(counted.column)
+
+    def column(self, name: Any) -> Column:
+        """A declared column that analysts may use."""
+        column = self.columns.get(name) if isinstance(name, str) else None
+        if column is None:
+            readable = [item for item, known in self.columns.items() if known.type not in ("id", "never")]
+            hint = nearest(name, readable, "columns")
+            raise QueryError("SRD-201", f"table {shown(self.table)} has no column {shown(name)}.", hint, column=name)
+        if column.type in ("id", "never"):
+            why = "identifies people" if column.type == "id" else "is never accessible"
+            raise QueryError("SRD-203", f"column {shown(name)} {why}.", "Ask about another column.", column=name)
+        return column
+
+    def number(self, name: Any) -> Column:
+        """A declared number column with public bounds."""
+        column = self.column(name)
+        column.grid()
+        return column
+
+
+def _check_group(column: Column) -> None:
+    name = shown(column.name)
+    if column.type in ("cat", "bool") or (column.type == "int" and column.keys is not None):
+        return
+    if column.type == "int":
+        fix = f'List its public values, keys={{{name}: [...]}}, or declare it as text with private keys, columns={{{name}: "cat"}}.'
+        raise QueryError("SRD-203", f"column {name} is an int without public keys and cannot group rows.", fix, column=column.name)
+    fix = "Group by a cat, bool or int column with public keys; bin numbers with histogram."
+    raise QueryError("SRD-203", f"column {name} is of type {column.type} and cannot group rows.", fix, column=column.name)
+
+
+def _check_label(label: str, by: tuple[str, ...], asked: Mapping[str, Statistic] | tuple[()]) -> None:
+    """The names of answers, their bars and the group columns share one table, so they must differ."""
+    if not is_text(label) or not label or len(label) > 200:
+        raise QueryError("SRD-208", f"{shown(label)} cannot name an answer.", "Use a short name, such as n or median_income.")
+    mine = {label, f"{label}_low", f"{label}_high"}
+    taken = set(by) | {other + tail for other in asked for tail in ("", "_low", "_high")}
+    clash = sorted(mine & taken)
+    if clash:
+        raise QueryError("SRD-208", f"two columns of the answer would be called {shown(clash[0])}.", "Give the statistic another name.")

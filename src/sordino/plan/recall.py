@@ -1,0 +1,80 @@
+"""What makes two questions the same question. Asking the same question again is free, so this list decides who pays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Any
+
+from sordino.errors import QueryError
+from sordino.plan.binding import context, frame, narrowed, read_columns
+from sordino.plan.query import Query
+from sordino.privacy.relation import PrivacyUnit
+from sordino.schema.column import Column
+from sordino.schema.normal import canonical, constant, encode
+from sordino.schema.predicate import And, Compare, Name, Not, Or, Predicate
+from sordino.schema.value import is_text, shown
+
+__all__ = ["FORMAT", "question", "recall_key"]
+
+FORMAT = 1
+
+
+def question(query: Query, unit: PrivacyUnit, *, fold_ids: bool = False, mechanism: str | None = None) -> dict[str, Any]:
+    """The question, JSON-ready, with nothing of its price: no epsilon, delta or planner's choice, and a mechanism only if one was named."""
+    rows, columns = frame(query, unit, fold_ids=fold_ids), narrowed(query)
+    filtered = {name for item in (query.where, *rows.counted) if item is not None for name in _names(item)}
+    public = context(query, unit)
+    cells = {wish.column for item in query.statistics.values() if (wish := item.counted(public)) is not None}
+    grouped, read = {*query.by, *cells}, read_columns(query)
+    asked: dict[str, Any] = {
+        "table": query.table,
+        "where": None if query.where is None else canonical(query.where),
+        "by": list(query.by),
+        "statistics": {label: statistic.question() for label, statistic in query.statistics.items()},
+        "columns": {
+            name: _facts(columns[name], number=name in read, group=name in grouped) for name in sorted({*filtered, *grouped, *read})
+        },
+        "unit": unit.column,
+        "fold_ids": fold_ids,
+        "relation": unit.relation.value,
+        "max_rows": unit.max_rows,
+        "max_groups": unit.max_groups,
+    }
+    if mechanism is not None and mechanism != "auto":
+        asked["mechanism"] = mechanism
+    return asked
+
+
+def recall_key(dataset: str, version: str, asked: Mapping[str, Any]) -> bytes:
+    """SHA-256 of format, dataset, declared version and question, as one canonical JSON list."""
+    for word, value in (("dataset", dataset), ("version", version)):
+        if not is_text(value) or not value:
+            raise QueryError("SRD-204", f"the {word} is {shown(value)}.", f"Give the {word} as text.")
+    return sha256(encode([FORMAT, dataset, version, dict(asked)]).encode("ascii")).digest()
+
+
+def _facts(column: Column, *, number: bool, group: bool) -> dict[str, Any]:
+    """The declared facts an answer depends on: bounds matter to numbers, keys to groups, the type to every use."""
+    facts: dict[str, Any] = {"type": column.type, "nulls": constant(column.nulls)}
+    if column.type == "decimal":
+        facts["scale"] = column.scale
+    if number:
+        grid = column.grid()
+        facts["bounds"] = None if column.bounds is None else [constant(bound) for bound in column.bounds]
+        facts["grid"] = [str(grid.step), grid.low, grid.high]
+    if group:
+        facts["keys"] = None if column.keys is None else [constant(key) for key in column.keys]
+    return facts
+
+
+def _names(predicate: Predicate) -> list[str]:
+    match predicate:
+        case Not(part):
+            return _names(part)
+        case And(parts) | Or(parts):
+            return [name for part in parts for name in _names(part)]
+        case Compare(_, left, right):
+            return [side.column for side in (left, right) if isinstance(side, Name)]
+        case _:
+            return [predicate.item.column]

@@ -1,0 +1,104 @@
+"""`sd.open`: a dataset file becomes tables that share one ledger and one budget."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sordino.engines import open_source
+from sordino.errors import QueryError
+from sordino.ledger import Balance, Book, Budget, open_ledger
+from sordino.plan.dataset import Dataset, read_dataset
+from sordino.schema.declaration import complete
+from sordino.schema.nearest import nearest
+from sordino.session.table import Table
+
+__all__ = ["Opened", "open_dataset"]
+
+
+@dataclass(frozen=True, eq=False)
+class Opened:
+    """The private tables of a dataset, by name: `hospital.admissions`."""
+
+    declared: Dataset = field(repr=False)
+    ledger: Book = field(repr=False)
+    tables: Mapping[str, Table] = field(repr=False)
+
+    def __getattr__(self, name: str) -> Table:
+        tables = self.__dict__.get("tables", {})
+        if name in tables:
+            found: Table = tables[name]
+            return found
+        raise AttributeError(f"dataset has no private table {name!r}. {nearest(name, list(tables), 'tables')}")
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self.tables]
+
+    @property
+    def budget(self) -> Balance:
+        return self.ledger.budget
+
+    def close(self) -> None:
+        for opened in self.tables.values():
+            opened.engine.close()
+        self.ledger.close()
+
+    def __enter__(self) -> Opened:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Dataset {self.declared.name!r}: tables {', '.join(self.tables)}\n{self.budget}"
+
+
+def open_dataset(path: str | os.PathLike[str]) -> Opened:
+    """Open a dataset file. Headers are read, rows are not."""
+    declared = read_dataset(path)
+    allowance = declared.budget
+    purses: dict[str, Any] = dict(allowance.analysts)
+    budget = Budget(allowance.epsilon, allowance.delta, allowance.accounting, allowance.max_per_release, purses or None)
+    readers: dict[str, Any] = {}
+    try:
+        for name, item in declared.tables.items():
+            if not item.public:
+                readers[name] = open_source(item.source, dict(item.columns))
+        known = {name: complete(declared.tables[name].columns, reader.header()) for name, reader in readers.items()}
+        for name, columns in known.items():
+            if declared.unit.column is not None and declared.unit.column not in columns:
+                what = f"table {name!r} has no column {declared.unit.column!r}."
+                raise QueryError("SRD-201", what, "Every private table needs the unit's column.")
+        ledger = open_ledger(
+            declared.ledger,
+            budget=budget,
+            relation=declared.unit.relation,
+            unit=declared.unit,
+            dataset=declared.name,
+            version=declared.version,
+            source=[file for reader in readers.values() for file in reader.files] or None,
+            witness=declared.witness,
+        )
+    except BaseException:
+        for reader in readers.values():
+            reader.close()
+        raise
+    tables = {
+        name: Table(
+            name,
+            known[name],
+            declared.unit,
+            reader,
+            ledger,
+            declared.name,
+            declared.version,
+            declared.tables[name].size,
+            declared.fold_ids,
+            declared.unit_word,
+            declared.owner_log,
+        )
+        for name, reader in readers.items()
+    }
+    return Opened(declared, ledger, tables)

@@ -1,0 +1,175 @@
+"""A table one may ask about: declared columns, an engine that is read only after a charge, and the ledger that is charged."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sordino.engines import open_source
+from sordino.engines.port import Engine
+from sordino.errors import QueryError
+from sordino.ledger import Balance, Book, Budget, open_ledger
+from sordino.plan.parsing import parse_predicate
+from sordino.plan.query import Query as Question
+from sordino.privacy.relation import PrivacyUnit, Relation
+from sordino.schema.column import Column
+from sordino.schema.declaration import complete, declare
+from sordino.session.query import Query
+from sordino.session.verbs import Verbs
+
+__all__ = ["Table", "table"]
+
+log = logging.getLogger("sordino")
+
+
+@dataclass(frozen=True, eq=False)
+class Table(Verbs):
+    """Questions about one source of rows, paid from one ledger. Immutable; safe to share between threads."""
+
+    name: str
+    columns: Mapping[str, Column]
+    unit: PrivacyUnit
+    engine: Engine = field(repr=False)
+    ledger: Book = field(repr=False)
+    dataset: str
+    version: str = "1"
+    size: int | None = None
+    fold_ids: bool = False
+    unit_word: str = "row"
+    owner_log: str | None = None
+
+    def _ask(self, statistic: Any) -> Query:
+        return Query(self, Question(self.name, self.columns))._ask(statistic)
+
+    def _condition(self, text: str) -> Any:
+        return parse_predicate(text, self.columns, table=self.name)
+
+    def where(self, condition: str) -> Query:
+        """Keep the rows that fulfil an SQL condition on declared columns."""
+        return Query(self, Question(self.name, self.columns).with_where(condition))
+
+    def group_by(self, *columns: str) -> Query:
+        """One answer per value of these columns."""
+        return Query(self, Question(self.name, self.columns).group_by(*columns))
+
+    def agg(self, **asked: Any) -> Query:
+        """Several statistics in one release, under names of your choice."""
+        return Query(self, Question(self.name, self.columns).agg(**asked))
+
+    @property
+    def budget(self) -> Balance:
+        """What is spent and left, now."""
+        return self.ledger.budget
+
+    @property
+    def log_failure(self) -> Callable[[str], None] | None:
+        """Where the details of a failure after the charge go: the owner's own file, or nowhere."""
+        if self.owner_log is None:
+            return None
+        path = self.owner_log
+
+        def write(text: str) -> None:
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            with os.fdopen(descriptor, "a", encoding="utf-8") as file:
+                file.write(text + "\n")
+
+        return write
+
+    def close(self) -> None:
+        self.engine.close()
+        self.ledger.close()
+
+    def __enter__(self) -> Table:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        unit, who = self.unit, "every row is a unit"
+        if unit.column is not None:
+            who = f"unit {unit.column!r}, at most {unit.max_rows} rows per group in {unit.max_groups} groups"
+        return f"Table {self.name!r}: {len(self.columns)} columns, {who}, {unit.relation.value}\n{self.budget}"
+
+
+def privacy_unit(unit: str | None, relation: str | Relation, max_rows: int | None, max_groups: int | None, size: int | None) -> PrivacyUnit:
+    """The unit from the caller's words, with the fixes for what is missing."""
+    kind = Relation.of(relation)
+    if kind is Relation.REPLACE and size is None:
+        raise QueryError("SRD-107", 'relation "replace" needs a public size.', "Give size=, the public number of units.")
+    if unit is None:
+        if max_rows not in (None, 1) or max_groups not in (None, 1):
+            raise QueryError("SRD-204", "limits per person need unit=.", "Name the person's column, or leave max_rows and max_groups out.")
+        return PrivacyUnit(None, kind)
+    if max_rows is None or max_groups is None:
+        fix = "Give max_rows= (rows of one person per group) and max_groups= (groups of one person)."
+        raise QueryError("SRD-204", f"unit={unit!r} needs limits on what one person contributes.", fix)
+    return PrivacyUnit(unit, kind, max_rows, max_groups)
+
+
+def table(
+    source: Any,
+    *,
+    unit: str | None = None,
+    relation: str | Relation = "add_remove",
+    max_rows: int | None = None,
+    max_groups: int | None = None,
+    bounds: Mapping[str, Any] | None = None,
+    keys: Mapping[str, Any] | None = None,
+    columns: Mapping[str, Any] | None = None,
+    budget: Budget | None = None,
+    ledger: str | os.PathLike[str] | None = None,
+    size: int | None = None,
+    fold_ids: bool = False,
+    owner_log: str | None = None,
+    witness: str | None = None,
+    engine: str = "auto",
+    name: str = "t",
+    version: str = "1",
+) -> Table:
+    """A private table over a frame, a dict of arrays, a Parquet, CSV or DuckDB file. Only the header is read.
+
+    >>> import sordino as sd
+    >>> incomes = {"income": [21_000, 35_000, 52_000, 90_000] * 250}
+    >>> people = sd.table(incomes, bounds={"income": (0, 200_000)}, budget=sd.Budget(epsilon=3), ledger=":memory:")
+    >>> 0 <= people.median("income").release(epsilon=1).value <= 200_000
+    True
+    """
+    if not isinstance(budget, Budget):
+        raise QueryError("SRD-301", "a table needs a budget.", "Give budget=sd.Budget(epsilon=3).")
+    if engine not in ("auto", "duckdb"):
+        raise QueryError("SRD-106", f"engine {engine!r} is not available here.", 'Use engine="auto" or "duckdb".')
+    person = privacy_unit(unit, relation, max_rows, max_groups, size)
+    declared = declare(columns, bounds, keys, unit)
+    reader = open_source(source, declared)
+    try:
+        known = complete(declared, reader.header())
+        file = source if isinstance(source, str | os.PathLike) else None
+        book = open_ledger(
+            _ledger_place(ledger, file),
+            budget=budget,
+            relation=person.relation,
+            unit=person,
+            dataset=name,
+            version=version,
+            source=reader.files or None,
+            witness=witness,
+        )
+    except BaseException:
+        reader.close()
+        raise
+    word = "row" if unit is None else unit
+    return Table(name, known, person, reader, book, name, version, size, fold_ids, word, owner_log)
+
+
+def _ledger_place(ledger: str | os.PathLike[str] | None, file: str | os.PathLike[str] | None) -> str:
+    if ledger is not None:
+        return os.fspath(ledger)
+    if file is not None:
+        return f"{Path(os.fspath(file).split('::')[0])}.ledger"
+    log.warning("sordino: the ledger of this table lives in memory and is forgotten with the process; give ledger= to keep it")
+    return ":memory:"

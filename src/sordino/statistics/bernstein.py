@@ -1,0 +1,162 @@
+"""Three Bernstein sums: count, mean and second moment of a column in one draw."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from sordino.errors import QueryError
+from sordino.schema.column import Grid, coarse_shift
+from sordino.statistics.added import Added
+from sordino.statistics.moments import Estimate, linear, scaled, unit_of
+from sordino.statistics.port import Context, Groups
+from sordino.statistics.reach import Reach
+from sordino.statistics.read import Whole, read_totals
+from sordino.statistics.tail import Floats, boundary, radius, ratio_interval
+from sordino.summaries import Ask, Draw
+from sordino.summaries.totals import Item
+
+__all__ = ["Bernstein"]
+
+RARE = 0.001  # the share of the doubt that pays for not knowing the mean while the variance is bounded
+NET = 17  # means tried between the ends of that interval
+
+
+@dataclass(frozen=True)
+class Bernstein:
+    r"""sum (W-x)^2, sum 2x(W-x) and sum x^2 over grid integers x in 0..W, with Laplace noise of scale m W^2/epsilon on each.
+
+    Theorem. The triple is epsilon-DP under add_remove, although n is private; under replace with scale 2 m W^2/epsilon, a filter
+    included. It holds n, the mean and the second moment: n = (B0+B1+B2)/W^2, sum x = (B1/2 + B2)/W, sum x^2 = B2.
+    Proof. For one row the three terms are non-negative and sum to ((W-x) + x)^2 = W^2 whatever x is, so one row moves the triple by
+    exactly W^2 in L1 norm and m rows by at most m W^2. Two rows differ by at most the sum of their norms, 2 W^2, attained at 0 and W.
+    The three identities are algebra. QED
+    Grids of more than 20 bits are first made coarser by a public power of two.
+    """
+
+    column: str
+    grid: Grid
+    epsilon: Fraction
+    context: Context
+
+    @property
+    def shift(self) -> int:
+        return coarse_shift(self.grid)
+
+    @property
+    def top(self) -> int:
+        """W: the largest coarse integer."""
+        return self.grid.width >> self.shift
+
+    @cached_property
+    def unit(self) -> Fraction:
+        return unit_of(self.top**2, refine=True)
+
+    @cached_property
+    def noise(self) -> Added:
+        square = Fraction(self.top**2)
+        reach = Reach(square, 2 * square, self.context)
+        cut = 0 if self.unit.denominator == 1 else 3
+        return Added(self.epsilon, reach.first(self.unit, cut), 3 * reach.touched)
+
+    @property
+    def _row(self) -> float:
+        return float(self.top**2 * self.unit)
+
+    @property
+    def scale(self) -> float:
+        """The noise of each sum, in rows."""
+        return float(self.noise.scale) / self._row
+
+    @property
+    def slop(self) -> float:
+        return (self.noise.slop + 1) / self._row
+
+    def locations(self, rows: Whole, total: Whole, squares: Whole) -> Whole:
+        w = self.top
+        sums = (rows * w * w - 2 * w * total + squares, 2 * w * total - 2 * squares, squares)
+        return np.stack([scaled(part, self.unit) for part in sums], axis=-1)
+
+    def release(self, ask: Ask, draw: Draw, groups: Groups) -> Floats:
+        items = (Item("rows", self.column), Item("coarse", self.column), Item("squares", self.column))
+        return self.noise.around(self.locations(*read_totals(ask, items, groups)), draw) / self._row
+
+    @property
+    def _middle(self) -> Fraction:
+        """The middle of a coarse cell above its lower end, in fine steps: what the floor took away on average."""
+        return Fraction((1 << self.shift) - 1, 2)
+
+    def estimate(self, kind: str, raw: Floats, level: float) -> Estimate:
+        step, cell = self.grid.step, 1 << self.shift
+        if kind == "count":
+            return linear(raw, (1.0, 1.0, 1.0), self.noise, self.scale, level)
+        base, span = (self.grid.low + self._middle) * step, self.top * cell * step
+        if kind == "sum":
+            weights = [float(base), float(base + span / 2), float(base + span)]
+            return linear(raw, weights, self.noise, self.scale, level)
+        if kind == "mean":
+            value, low, high = self._mean(raw, level)
+            return float(base) + float(span) * value, float(base) + float(span) * low, float(base) + float(span) * high
+        if kind in ("variance", "std"):
+            value, low, high = (part * float(span) ** 2 for part in self._variance(raw, level))
+            return (value, low, high) if kind == "variance" else (np.sqrt(value), np.sqrt(low), np.sqrt(high))
+        raise QueryError("SRD-106", f"{kind!r} cannot be read off Bernstein sums.", "Ask for count, sum, mean, variance or std.")
+
+    def _mean(self, raw: Floats, level: float) -> Estimate:
+        def scales(t: Floats) -> Sequence[Any]:
+            return (1 - t) * self.scale, np.abs(0.5 - t) * self.scale, t * self.scale
+
+        up, down = raw[..., 2] + raw[..., 1] / 2, raw[..., 0] + raw[..., 1] / 2
+        return ratio_interval(up, down, scales, self.noise.tail, slop=self.slop, level=level)
+
+    def _variance(self, raw: Floats, level: float) -> Estimate:
+        r"""The variance over W^2, with an interval that holds with probability at least `level`.
+
+        Theorem. At the true mean t and variance v (both over W, W^2) the number B2 ((1-t)^2 - v) - B1 (t (1-t) + v) + B0 (t^2 - v) is
+        pure noise with a public law. The hull, over all t of a 1 - RARE interval of the mean, of the v that its tail does not reject at
+        level + RARE, covers v with probability at least `level`.
+        Proof. The sums of (x - t)^2 - v over the rows vanish at the truth; (x/W)^2 and its fellows are the three Bernstein terms. The
+        mean's interval fails with probability RARE, the test at the true mean with 1 - level - RARE. QED
+        Around the estimated mean v changes with t only to second order, so the price of not knowing t is small.
+        """
+        b0, b1, b2 = raw[..., 0], raw[..., 1], raw[..., 2]
+        n = np.maximum(b0 + b1 + b2, 1.0)
+        mean, first, last = self._mean(raw, 1 - RARE)
+        value = np.clip(np.clip(b2 / n, 0.0, 1.0) - mean**2, 0.0, 0.25)
+        net = first[..., None] + (last - first)[..., None] * np.linspace(0.0, 1.0, NET)
+        t = np.concatenate([net, mean[..., None]], axis=-1)
+        c0, c1, c2 = b0[..., None], b1[..., None], b2[..., None]
+
+        def accept(v: Floats) -> Any:
+            w0, w1, w2 = t**2 - v, t * (1 - t) + v, (1 - t) ** 2 - v
+            noise = self.noise.tail([w * self.scale for w in (w0, w1, w2)], np.abs(c2 * w2 - c1 * w1 + c0 * w0) - self.slop)
+            return noise >= 1 - level - RARE
+
+        largest = t * (1 - t)
+        start = np.clip((c2 - 2 * t * (c2 + c1 / 2)) / n[..., None] + t**2, 0.0, largest)
+        none = np.zeros_like(start)
+        possible = accept(start) | accept(none) | accept(largest)  # means that no variance reconciles with the draw drop out
+        low = np.where(possible, boundary(accept, start, none), 1.0).min(axis=-1)
+        high = np.where(possible, boundary(accept, start, largest), 0.0).max(axis=-1)
+        return value, np.minimum(low, value), np.maximum(high, value)
+
+    def width(self, kind: str, rows: int, level: float) -> float:
+        """The half-width before spending, at the ends of the range, where it is largest; for std the square root of the variance's."""
+        far = radius(self.noise.tail, (self.scale,) * (3 if kind == "count" else 1), level)
+        if kind == "count":
+            return math.ceil(far)
+        span = self.grid.length(self.grid.width)
+        if kind == "sum":
+            step = float(self.grid.step)
+            ends = (self.grid.low * step, (self.grid.low + self.grid.high) * step / 2, self.grid.high * step)
+            return radius(self.noise.tail, [self.scale * e for e in ends], level)
+        if kind == "mean":
+            return span * min(1.0, radius(self.noise.tail, (self.scale, self.scale / 2), level) / rows)
+        share = min(0.25, far / rows)
+        return span**2 * share if kind == "variance" else span * math.sqrt(share)

@@ -1,0 +1,157 @@
+"""The histogram of a column: counts of public keys or bins, or of keys nobody listed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+from sordino.errors import QueryError
+from sordino.mechanisms.laplace_histogram import LaplaceHistogram
+from sordino.mechanisms.stable_histogram import StableHistogram
+from sordino.privacy.certificate import Certificate
+from sordino.privacy.cost import Cost
+from sordino.privacy.number import exact
+from sordino.statistics.added import discrete_radius, gaussian_radius
+from sordino.statistics.peak import public_values, refuse_private_groups
+from sordino.statistics.port import LEVEL, Answer, Context, Counted, Groups, Plain, Step
+from sordino.statistics.reach import cells_per_person, column_of, grid_of
+from sordino.statistics.read import read_cells, tally
+from sordino.summaries import Ask, Draw
+from sordino.summaries.totals import Item
+
+__all__ = ["BinsStep", "Histogram", "histogram", "noise_radius", "stable_histogram"]
+
+
+def stable_histogram(epsilon: Fraction, delta: Fraction, context: Context, cells: int) -> StableHistogram:
+    """Laplace or Gaussian noise, whichever hides less: the lower public threshold."""
+    unit = context.unit
+    laplace = StableHistogram(epsilon, delta, "laplace", cells, unit.max_rows, unit.relation)
+    if not 1 < cells <= 64:  # one key: Laplace noise wins; very many: the exact Gaussian bound is slow to compute
+        return laplace
+    gaussian = StableHistogram(epsilon, delta, "gaussian", cells, unit.max_rows, unit.relation)
+    return gaussian if gaussian.threshold < laplace.threshold else laplace
+
+
+def noise_radius(mechanism: LaplaceHistogram | StableHistogram, level: float) -> int:
+    """Within how many a noisy count lies with probability `level`."""
+    gaussian = isinstance(mechanism, StableHistogram) and mechanism.noise == "gaussian"
+    return gaussian_radius(mechanism.scale, level) if gaussian else discrete_radius(mechanism.scale, level)
+
+
+@dataclass(frozen=True)
+class BinsStep:
+    """Noisy counts by key, one dict per group; the interval of each count holds on its own, before any threshold."""
+
+    mechanism: LaplaceHistogram | StableHistogram
+    labels: tuple[Any, ...] | None = None  # what the keys 0, 1, ... of bins mean
+    bar: str = "exact"
+
+    @property
+    def cost(self) -> Cost:
+        return self.mechanism.certificate().cost
+
+    @property
+    def name(self) -> str:
+        if isinstance(self.mechanism, StableHistogram):
+            return f"StableHistogram, {self.mechanism.noise}, counts under {self.mechanism.threshold} are withheld"
+        return "LaplaceHistogram"
+
+    def certificates(self) -> Sequence[Certificate]:
+        return (self.mechanism.certificate(),)
+
+    def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
+        found = read_cells(ask, Item("rows"), groups)
+        cells = {(i, key): count for i, part in enumerate(found) for key, count in part.items()}
+        drawn: dict[Any, int] = dict(self.mechanism.release(lambda _: tally(cells), draw))
+        answers: list[dict[Any, int]] = [{} for _ in found]
+        for (i, key), count in drawn.items():
+            answers[i][self._label(key)] = count
+        plain = [Answer(counts) for counts in answers]
+        return [Answer(answer.value, *self.interval(answer, LEVEL)) for answer in plain]
+
+    def _label(self, key: Any) -> Any:
+        return key if self.labels is None else self.labels[key]
+
+    def interval(self, answer: Answer, level: float) -> tuple[Any, Any]:
+        radius = noise_radius(self.mechanism, level)
+        return {k: v - radius for k, v in answer.value.items()}, {k: v + radius for k, v in answer.value.items()}
+
+    def width(self, rows: int | None, level: float = LEVEL) -> float:
+        return float(noise_radius(self.mechanism, level))
+
+
+@dataclass(frozen=True)
+class Histogram(Plain):
+    r"""Counts of a column's values, or of its bins.
+
+    Theorem. With a person in at most l cells and at most m rows in each, whole noise of scale l m/epsilon (2 l m/epsilon under replace)
+    on public keys or bins is epsilon-DP; keys nobody listed are shown from a public threshold on, which costs delta.
+    Proof. The column is part of the groups when contributions are bounded, so the counts move by at most l m (2 l m) in L1 norm. QED
+    """
+
+    column: str
+    bins: int | tuple[Any, ...] | None = None
+    keys: tuple[Any, ...] | None = None
+    columns: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.bins is not None and self.keys is not None:
+            raise QueryError("SRD-103", "a histogram has bins or keys, not both.", "Give one of them.")
+        if isinstance(self.bins, int) and (isinstance(self.bins, bool) or not 1 <= self.bins <= 1_000_000):
+            raise QueryError("SRD-103", f"bins is {self.bins!r}.", "Give the number of bins, or their edges.")
+
+    @property
+    def label(self) -> str:
+        return f"histogram({self.column})"
+
+    def edges(self, context: Context) -> tuple[int, ...] | None:
+        """The cut points in grid steps above the lower bound, for bins of equal width or at the given values."""
+        column = column_of(context, self.column)
+        if self.bins is None:
+            return None
+        grid = grid_of(context, self.column)
+        if isinstance(self.bins, int):
+            steps = [-(-grid.width * i // self.bins) for i in range(self.bins + 1)]
+        elif column.type in ("date", "timestamp"):
+            steps = [replace(column, bounds=(edge, edge)).grid().low - grid.low for edge in self.bins]
+        else:
+            steps = [-(-exact(edge, "an edge") // grid.step) - grid.low for edge in self.bins]
+        if len(steps) < 2 or any(a >= b for a, b in pairwise(steps)):
+            raise QueryError("SRD-103", "the bins are empty or out of order.", "Give at least two rising edges, one grid step apart.")
+        return tuple(int(step) for step in steps)
+
+    def counted(self, context: Context) -> Counted:
+        edges = self.edges(context)
+        if edges is not None:
+            return Counted(self.column, tuple(range(len(edges) - 1)), edges)
+        return Counted(self.column, self.keys if self.keys is not None else public_values(column_of(context, self.column)))
+
+    def question(self) -> dict[str, Any]:
+        bins = [str(b) for b in self.bins] if isinstance(self.bins, tuple) else self.bins
+        keys = None if self.keys is None else [str(key) for key in self.keys]
+        return {"statistic": "histogram", "column": self.column, "bins": bins, "keys": keys}
+
+    def needs_delta(self, context: Context) -> bool:
+        return self.counted(context).keys is None
+
+    def step(self, epsilon: Fraction, delta: Fraction, context: Context) -> Step:
+        refuse_private_groups(context, self.label)
+        counted, cells = self.counted(context), cells_per_person(context)
+        if counted.keys is None:
+            return BinsStep(stable_histogram(epsilon, delta, context, cells))
+        groups = range(len(context.keys) if context.keys else 1)
+        keys = tuple((i, key) for i in groups for key in counted.keys)
+        labels = None
+        if counted.edges is not None:
+            grid = grid_of(context, self.column)
+            labels = tuple((grid.value(a), grid.value(b)) for a, b in pairwise(counted.edges))
+        return BinsStep(LaplaceHistogram(epsilon, keys, cells, context.unit.max_rows, context.unit.relation), labels)
+
+
+def histogram(column: str, *, bins: int | Iterable[Any] | None = None, keys: Iterable[Any] | None = None) -> Histogram:
+    """Counts by value (declared keys, the public keys given here, or private ones) or by bin (a number of equal bins, or their edges)."""
+    edges = bins if bins is None or isinstance(bins, int) else tuple(bins)
+    return Histogram(column, edges, None if keys is None else tuple(keys))

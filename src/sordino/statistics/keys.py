@@ -1,0 +1,118 @@
+"""Groups whose keys nobody listed: which of them may be named."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from sordino.mechanisms.acceptance import UNIT
+from sordino.mechanisms.partition_selection import PartitionSelection
+from sordino.mechanisms.stable_histogram import StableHistogram
+from sordino.privacy.certificate import Certificate
+from sordino.privacy.cost import Cost
+from sordino.statistics.bins import noise_radius, stable_histogram
+from sordino.statistics.port import LEVEL, Answer, Context
+from sordino.statistics.read import tally
+from sordino.statistics.units import units_item
+from sordino.summaries import Ask, Draw, Tally
+from sordino.summaries.totals import GroupTotals, Item, Totals
+
+__all__ = ["CountedKeys", "Keys", "Named"]
+
+
+@dataclass(frozen=True)
+class Named:
+    """The keys that may be named, in canonical order, and any answers that came with them, by the statistic's name."""
+
+    keys: tuple[tuple[Any, ...], ...]
+    answers: dict[str, Sequence[Answer]] = field(default_factory=dict)
+
+
+def _tally(ask: Ask, item: Item) -> Tally:
+    answer: GroupTotals = ask(Totals((item,)))
+    return tally({key: int(v) for key, v in zip(answer.keys, answer.values[item], strict=True)})
+
+
+@dataclass(frozen=True)
+class Keys:
+    """Name each group with the largest probability that its number of people allows; a person is counted once in each of g groups."""
+
+    epsilon: Fraction
+    delta: Fraction
+    context: Context
+
+    @cached_property
+    def mechanism(self) -> PartitionSelection:
+        return PartitionSelection(self.epsilon, self.delta, self.context.groups_per_person, self.context.unit.relation)
+
+    @property
+    def cost(self) -> Cost:
+        return Cost.approximate(self.epsilon, self.delta)
+
+    @property
+    def name(self) -> str:
+        return "PartitionSelection"
+
+    @cached_property
+    def threshold(self) -> int:
+        """The number of people from which a key is named more often than not."""
+        return next(i for i, chance in enumerate(self.mechanism.table) if 2 * chance >= UNIT)
+
+    @property
+    def withheld(self) -> str:
+        return withheld(self.threshold, self.context)
+
+    def certificates(self) -> Sequence[Certificate]:
+        return (self.mechanism.certificate(),)
+
+    def release(self, ask: Ask, draw: Draw) -> Named:
+        people = _tally(ask, units_item(self.context))
+        return Named(tuple(self.mechanism.release(lambda _: people, draw)))  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class CountedKeys:
+    """Keys and their counts in one draw, for a query that asks for nothing but the count of rows by group."""
+
+    epsilon: Fraction
+    delta: Fraction
+    context: Context
+    label: str
+
+    @cached_property
+    def mechanism(self) -> StableHistogram:
+        return stable_histogram(self.epsilon, self.delta, self.context, self.context.groups_per_person)
+
+    @property
+    def cost(self) -> Cost:
+        return Cost.approximate(self.epsilon, self.delta)
+
+    @property
+    def name(self) -> str:
+        return f"StableHistogram, {self.mechanism.noise}"
+
+    @property
+    def threshold(self) -> int:
+        return self.mechanism.threshold
+
+    @property
+    def withheld(self) -> str:
+        return withheld(self.threshold, self.context, "rows")
+
+    def certificates(self) -> Sequence[Certificate]:
+        return (self.mechanism.certificate(),)
+
+    def release(self, ask: Ask, draw: Draw) -> Named:
+        rows = _tally(ask, Item("rows"))
+        shown = self.mechanism.release(lambda _: rows, draw)
+        radius = noise_radius(self.mechanism, LEVEL)
+        answers = [Answer(v, v - radius, v + radius) for v in shown.values()]
+        return Named(tuple(shown), {self.label: answers})  # type: ignore[arg-type]
+
+
+def withheld(threshold: int, context: Context, word: str = "") -> str:
+    """What a reader may know about keys that are not shown."""
+    return f"keys under about {threshold} {word or ('people' if context.unit.column is not None else 'rows')} are withheld"

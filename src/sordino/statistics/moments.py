@@ -1,0 +1,102 @@
+"""Answers computed from one drawn vector of moments: count, sum, mean, variance, std share it for one price."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sordino.privacy.certificate import Certificate
+from sordino.privacy.cost import Cost
+from sordino.schema.column import Grid
+from sordino.statistics.added import Added, AddedGaussian
+from sordino.statistics.port import LEVEL, Answer, Groups
+from sordino.statistics.read import Whole
+from sordino.statistics.tail import Floats, radius
+from sordino.summaries import Ask, Draw
+
+__all__ = ["Estimate", "Moments", "MomentsStep", "linear", "scaled", "unit_of"]
+
+BITS = 24
+Estimate = tuple[Any, Any, Any]
+
+
+def unit_of(row: int, *, refine: bool) -> Fraction:
+    """The power of two that brings one row's contribution to 24 bits: noise spans millions of steps, and 2^38 rows fit in 64 bits.
+
+    Without `refine` totals are only ever made coarser, so that small whole numbers stay whole.
+    """
+    power = BITS - row.bit_length()
+    return Fraction(2) ** (power if refine else min(power, 0))
+
+
+def scaled(totals: Whole, unit: Fraction) -> Whole:
+    """floor(total * unit), exactly."""
+    return np.asarray(totals * unit.numerator // unit.denominator)
+
+
+def linear(raw: Floats, weights: Sequence[float], noise: Added | AddedGaussian, scale: float, level: float) -> Estimate:
+    """A weighted sum of drawn numbers with its interval: the noise is the same weighted sum of public laws."""
+    weight = np.asarray(weights, float)
+    value = raw @ weight
+    far = radius(noise.tail, [float(w) * scale for w in weight], level) if weight.any() else 0.0
+    return value, value - far, value + far
+
+
+class Moments(Protocol):
+    """One drawn vector per group, and what can be computed from it. `raw` is in rows: the sum of its coordinates estimates n."""
+
+    @property
+    def grid(self) -> Grid: ...
+    @property
+    def noise(self) -> Added | AddedGaussian: ...
+    def release(self, ask: Ask, draw: Draw, groups: Groups) -> Floats: ...
+    def estimate(self, kind: str, raw: Floats, level: float) -> Estimate: ...
+    def width(self, kind: str, rows: int, level: float) -> float: ...
+
+
+@dataclass(frozen=True)
+class MomentsStep:
+    """One statistic read off a vector of moments."""
+
+    source: Moments
+    kind: str
+    bar: str = "exact"
+
+    @property
+    def cost(self) -> Cost:
+        return self.source.noise.cost
+
+    @property
+    def name(self) -> str:
+        return f"{self.source.noise.name}, {type(self.source).__name__.lower()}"
+
+    def certificates(self) -> Sequence[Certificate]:
+        return (self.source.noise.certificate(),)
+
+    def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
+        return self.answers(self.source.release(ask, draw, groups))
+
+    def answers(self, raw: Floats, level: float = LEVEL) -> list[Answer]:
+        """Post-processing of the drawn vectors: no further price."""
+        value, low, high = self.source.estimate(self.kind, raw, level)
+        whole = self.kind == "count" or (self.kind == "sum" and self.source.grid.kind in ("int", "bool"))
+        columns = (_numbers(part, cut, whole) for part, cut in ((value, np.rint), (low, np.floor), (high, np.ceil)))
+        return [Answer(v, a, b, raw=tuple(r)) for v, a, b, r in zip(*columns, raw.tolist(), strict=True)]
+
+    def interval(self, answer: Answer, level: float) -> tuple[Any, Any]:
+        again = self.answers(np.array([answer.raw]), level)[0]
+        return again.low, again.high
+
+    def width(self, rows: int | None, level: float = LEVEL) -> float | None:
+        if self.kind in ("count", "sum"):
+            return self.source.width(self.kind, 1, level)
+        return None if rows is None else self.source.width(self.kind, max(rows, 1), level)
+
+
+def _numbers(values: NDArray[Any], whole: Any, integer: bool) -> list[Any]:
+    return [int(v) for v in whole(values)] if integer else [float(v) for v in values]

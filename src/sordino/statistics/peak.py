@@ -1,0 +1,169 @@
+"""The most frequent values of a column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from sordino.errors import QueryError
+from sordino.mechanisms.permute_and_flip import PermuteAndFlip
+from sordino.mechanisms.stable_mode import StableMode
+from sordino.privacy.certificate import Certificate
+from sordino.privacy.cost import Cost
+from sordino.privacy.relation import Relation
+from sordino.schema.column import Column
+from sordino.statistics.port import LEVEL, Answer, Context, Counted, Groups, Plain, Step
+from sordino.statistics.reach import cells_per_person, column_of, per_group
+from sordino.statistics.read import read_cells, tally
+from sordino.summaries import Ask, Draw
+from sordino.summaries.totals import Item
+
+__all__ = ["Mode", "mode", "public_values", "refuse_private_groups"]
+
+
+def public_values(column: Column) -> tuple[Any, ...] | None:
+    """The public keys of a counted column: those declared, both truth values for a bool, otherwise none."""
+    return column.keys if column.keys is not None else (False, True) if column.type == "bool" else None
+
+
+@dataclass(frozen=True)
+class PeeledStep:
+    r"""The k most frequent of public keys: permute-and-flip, the winner taken out, and again, each time at 1/k of the price.
+
+    Theorem. With at most m rows of a person per key every round is (epsilon/k)-DP, whatever the number of keys a person is in.
+    Proof. A person moves every count by at most m, all of them up or all of them down under add_remove. The candidates of a round
+    depend on earlier outcomes only; k rounds compose. QED
+    """
+
+    keys: tuple[Any, ...]
+    size: int
+    epsilon: Fraction
+    context: Context
+    bar: str = "none"
+
+    @cached_property
+    def mechanism(self) -> PermuteAndFlip:
+        price = per_group(self.epsilon / self.size, Fraction(0), self.context, groups=cells_per_person(self.context))
+        monotone = price.relation is Relation.ADD_REMOVE
+        return PermuteAndFlip(price.epsilon, self.context.unit.max_rows, monotone, price.relation)
+
+    @property
+    def cost(self) -> Cost:
+        return Cost.pure(self.epsilon)
+
+    @property
+    def name(self) -> str:
+        return "PermuteAndFlip" if self.size == 1 else f"PermuteAndFlip, {self.size} rounds"
+
+    def certificates(self) -> Sequence[Certificate]:
+        return (self.mechanism.certificate(),)
+
+    def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
+        answers = []
+        for cells in read_cells(ask, Item("rows"), groups):
+            left, chosen = list(self.keys), []
+            for _ in range(self.size):
+                scores = np.array([cells.get(key, 0) for key in left], np.int64)
+                chosen.append(left.pop(self.mechanism.release(lambda _, scores=scores: scores, draw)))  # type: ignore[misc]
+            answers.append(Answer(chosen[0] if self.size == 1 else tuple(chosen)))
+        return answers
+
+    def interval(self, answer: Answer, level: float) -> None:
+        return None
+
+    def width(self, rows: int | None, level: float = LEVEL) -> None:
+        return None
+
+
+@dataclass(frozen=True)
+class StableStep:
+    """The k most frequent of keys nobody listed: the exact set if it is stable enough, otherwise "refused", at the same price."""
+
+    size: int
+    epsilon: Fraction
+    delta: Fraction
+    context: Context
+    bar: str = "none"
+
+    @cached_property
+    def mechanism(self) -> StableMode:
+        price = per_group(self.epsilon, self.delta, self.context, groups=cells_per_person(self.context))
+        return StableMode(price.epsilon, price.delta, self.size, price.relation, self.context.unit.max_rows)
+
+    @property
+    def cost(self) -> Cost:
+        return Cost.approximate(self.epsilon, self.delta)
+
+    @property
+    def name(self) -> str:
+        return f"StableMode, shown from a lead of about {self.mechanism.least_lead} rows"
+
+    def certificates(self) -> Sequence[Certificate]:
+        return (self.mechanism.certificate(),)
+
+    def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
+        answers = []
+        for cells in read_cells(ask, Item("rows"), groups):
+            held = tally(cells)
+            drawn = self.mechanism.release(lambda _, held=held: held, draw)  # type: ignore[misc]
+            if isinstance(drawn, frozenset):
+                drawn = tally(dict.fromkeys(drawn, 1)).keys
+            answers.append(Answer(drawn))
+        return answers
+
+    def interval(self, answer: Answer, level: float) -> None:
+        return None
+
+    def width(self, rows: int | None, level: float = LEVEL) -> None:
+        return None
+
+
+@dataclass(frozen=True)
+class Mode(Plain):
+    """The k most frequent values of a column; with private keys by stability, which may refuse. k = 1 is the mode."""
+
+    column: str
+    k: int = 1
+    columns: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 1:
+            raise QueryError("SRD-103", f"k is {self.k!r}.", "Give k as a whole number of at least 1.")
+
+    @property
+    def label(self) -> str:
+        return f"mode({self.column})" if self.k == 1 else f"top_k({self.column}, {self.k})"
+
+    def counted(self, context: Context) -> Counted:
+        return Counted(self.column, public_values(column_of(context, self.column)))
+
+    def question(self) -> dict[str, Any]:
+        return {"statistic": "top_k", "column": self.column, "k": self.k}
+
+    def needs_delta(self, context: Context) -> bool:
+        return public_values(column_of(context, self.column)) is None
+
+    def step(self, epsilon: Fraction, delta: Fraction, context: Context) -> Step:
+        refuse_private_groups(context, self.label)
+        keys = public_values(column_of(context, self.column))
+        if keys is None:
+            return StableStep(self.k, epsilon, delta, context)
+        if len(keys) < self.k:
+            raise QueryError("SRD-103", f"{self.column!r} has {len(keys)} public keys, fewer than k.", "Ask for fewer.")
+        return PeeledStep(keys, self.k, epsilon, context)
+
+
+def refuse_private_groups(context: Context, label: str) -> None:
+    if context.private_keys:
+        what = f"{label} counts values inside groups whose keys are private."
+        raise QueryError("SRD-203", what, "Declare the keys of the group column, or group by both columns and count.")
+
+
+def mode(column: str) -> Mode:
+    """The most frequent value of a column."""
+    return Mode(column)

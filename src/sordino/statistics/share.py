@@ -1,0 +1,168 @@
+"""Several statistics in one release: how they share the budget, and which of them share one draw."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sordino.errors import QueryError
+from sordino.privacy.certificate import Certificate
+from sordino.privacy.cost import Cost
+from sordino.statistics.average import Mean
+from sordino.statistics.averages import Means
+from sordino.statistics.bernstein import Bernstein
+from sordino.statistics.halves import Halves
+from sordino.statistics.keys import CountedKeys, Keys
+from sordino.statistics.known import Known
+from sordino.statistics.moments import Moments, MomentsStep
+from sordino.statistics.port import Answer, Context, Counted, Groups, Statistic, Step
+from sordino.statistics.predicates import Counts
+from sordino.statistics.reach import length_grid, public_size
+from sordino.statistics.rows import Count
+from sordino.statistics.spread import Variance
+from sordino.statistics.total import Sum
+from sordino.summaries import Ask, Draw
+
+__all__ = ["Merged", "Part", "Plan", "Single", "bundles", "plan_steps"]
+
+KEYS_SHARE = Fraction(1, 4)  # of epsilon, for naming private groups
+
+
+@dataclass(frozen=True)
+class Single:
+    """One statistic with a draw of its own."""
+
+    label: str
+    step: Step
+    counted: Counted | None = None
+
+    @property
+    def steps(self) -> dict[str, Step]:
+        return {self.label: self.step}
+
+    @property
+    def cost(self) -> Cost:
+        return self.step.cost
+
+    def certificates(self) -> Sequence[Certificate]:
+        return self.step.certificates()
+
+    def release(self, ask: Ask, draw: Draw, groups: Groups) -> dict[str, Sequence[Answer]]:
+        return {self.label: self.step.release(ask, draw, groups)}
+
+
+@dataclass(frozen=True)
+class Merged:
+    """Several statistics of one column, read off one drawn vector of moments: one price for all of them."""
+
+    source: Moments
+    kinds: tuple[tuple[str, str], ...]  # label, kind
+    counted: Counted | None = None
+
+    @property
+    def steps(self) -> dict[str, Step]:
+        return {label: MomentsStep(self.source, kind) for label, kind in self.kinds}
+
+    @property
+    def cost(self) -> Cost:
+        return self.source.noise.cost
+
+    def certificates(self) -> Sequence[Certificate]:
+        return (self.source.noise.certificate(),)
+
+    def release(self, ask: Ask, draw: Draw, groups: Groups) -> dict[str, Sequence[Answer]]:
+        raw = self.source.release(ask, draw, groups)
+        return {label: MomentsStep(self.source, kind).answers(raw) for label, kind in self.kinds}
+
+
+Part = Single | Merged
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything one release will draw: first the private keys, if any, then the parts, and the whole price."""
+
+    keys: Keys | CountedKeys | None
+    parts: tuple[Part, ...]
+
+    @property
+    def cost(self) -> Cost:
+        costs = [part.cost for part in (*([self.keys] if self.keys else []), *self.parts)]
+        if len(costs) == 1:
+            return costs[0]
+        return Cost.approximate(sum((c.epsilon for c in costs), Fraction(0)), sum((c.delta for c in costs), Fraction(0)))
+
+    @property
+    def steps(self) -> dict[str, Step]:
+        return {label: step for part in self.parts for label, step in part.steps.items()}
+
+    def certificates(self) -> Sequence[Certificate]:
+        return tuple(c for part in (*([self.keys] if self.keys else []), *self.parts) for c in part.certificates())
+
+
+KIND = {Count: "count", Sum: "sum", Mean: "mean"}
+
+
+def _kind(statistic: Statistic) -> str:
+    return statistic.kind if isinstance(statistic, Variance) else KIND.get(type(statistic), "")
+
+
+def bundles(statistics: Mapping[str, Statistic], context: Context) -> list[tuple[str, ...]]:
+    """Which statistics share a draw: sum, mean, variance and std of one column, and a count of the same rows.
+
+    A count of rows keeps the rows of a column only if nulls do not drop out of it, which its declared null policy says.
+    """
+    columns: dict[str, list[str]] = {}
+    for label, statistic in statistics.items():
+        if isinstance(statistic, Sum | Mean | Variance):
+            columns.setdefault(statistic.column, []).append(label)
+    whole = next((c for c in columns if c in context.columns and context.columns[c].nulls != "drop"), None)
+    counts = [label for label, statistic in statistics.items() if isinstance(statistic, Count)]
+    if whole is not None and counts and public_size(context) is None:
+        columns[whole] += counts
+    together = {label: tuple(members) for members in columns.values() for label in members}
+    return list(dict.fromkeys(together.get(label, (label,)) for label in statistics))
+
+
+def _part(members: tuple[str, ...], statistics: Mapping[str, Statistic], epsilon: Fraction, delta: Fraction, context: Context) -> Part:
+    chosen = [statistics[label] for label in members]
+    if len(members) == 1:
+        return Single(members[0], chosen[0].step(epsilon, delta, context), chosen[0].counted(context))
+    column = next(s.column for s in chosen if isinstance(s, Sum | Mean | Variance))
+    grid = length_grid(context, column)
+    size = public_size(context)
+    source: Moments
+    if any(isinstance(s, Variance) for s in chosen):
+        source = Bernstein(column, grid, epsilon, context)
+    else:
+        source = Halves(column, grid, epsilon, context) if size is None else Known(column, grid, epsilon, size)
+    return Merged(source, tuple((label, _kind(s)) for label, s in zip(members, chosen, strict=True)))
+
+
+def plan_steps(statistics: Mapping[str, Statistic], epsilon: Fraction, delta: Fraction, context: Context) -> Plan:
+    r"""Split one price among several statistics, by public facts alone.
+
+    Statistics of one column that keep the same rows are read off one draw: the two halves for count, sum and mean (the plain sum
+    where n is public), the three Bernstein sums as soon as variance or std is among them. Private group keys take a quarter of epsilon, or, if nothing but the count of rows is
+    asked, keys and counts are one draw at the whole price. What is left of epsilon is divided equally among independent draws
+    (quantiles have one per level, iqr two). Delta is divided equally among the keys and the parts that need it; only if none does is it
+    offered to vectors, which take it if Gaussian noise is then quieter. The price of the plan is the sum of its parts.
+    """
+    if not statistics:
+        raise QueryError("SRD-103", "there is nothing to compute.", "Ask for at least one statistic.")
+    private = context.private_keys
+    members = bundles(statistics, context)
+    if private and len(members) == 1 and isinstance(statistics[members[0][0]], Count):
+        return Plan(CountedKeys(epsilon, delta, context, members[0][0]), ())
+    needy = [m for m in members if any(statistics[label].needs_delta(context) for label in m)]
+    takers = needy or ([] if private else [m for m in members if isinstance(statistics[m[0]], Means | Counts)])
+    if (needy or private) and not delta:
+        raise QueryError("SRD-102", "private keys need a delta.", "Give delta, or declare the keys.")
+    each = delta / (len(takers) + private) if takers or private else Fraction(0)
+    keys = Keys(epsilon * KEYS_SHARE, each, context) if private else None
+    left = epsilon * (1 - KEYS_SHARE) if private else epsilon
+    weights = [sum(statistics[label].weight for label in m) if len(m) == 1 else 1 for m in members]
+    total = sum(weights)
+    shares = zip(members, weights, strict=True)
+    return Plan(keys, tuple(_part(m, statistics, left * w / total, each if m in takers else Fraction(0), context) for m, w in shares))

@@ -1,0 +1,50 @@
+"""The variance and the standard deviation of a column, with divisor n."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from sordino.statistics.bernstein import Bernstein
+from sordino.statistics.moments import MomentsStep
+from sordino.statistics.port import Context, Plain, Step
+from sordino.statistics.reach import length_grid
+
+__all__ = ["Variance", "std", "variance"]
+
+
+@dataclass(frozen=True)
+class Variance(Plain):
+    """The variance of a bounded column (divisor n), from three Bernstein sums; `root` asks for its square root."""
+
+    column: str
+    root: bool = False
+
+    @property
+    def kind(self) -> str:
+        return "std" if self.root else "variance"
+
+    @property
+    def label(self) -> str:
+        return f"{self.kind}({self.column})"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (self.column,)
+
+    def question(self) -> dict[str, Any]:
+        return {"statistic": self.kind, "column": self.column}
+
+    def step(self, epsilon: Fraction, delta: Fraction, context: Context) -> Step:
+        return MomentsStep(Bernstein(self.column, length_grid(context, self.column), epsilon, context), self.kind)
+
+
+def variance(column: str) -> Variance:
+    """The variance of a column."""
+    return Variance(column)
+
+
+def std(column: str) -> Variance:
+    """The standard deviation of a column."""
+    return Variance(column, root=True)

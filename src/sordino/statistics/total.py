@@ -1,0 +1,118 @@
+"""The sum of a column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from sordino.privacy.certificate import Certificate
+from sordino.privacy.cost import Cost
+from sordino.schema.column import Grid
+from sordino.statistics.added import Added
+from sordino.statistics.known import Known
+from sordino.statistics.moments import MomentsStep, scaled, unit_of
+from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Step
+from sordino.statistics.reach import Reach, length_grid, public_size
+from sordino.statistics.read import Whole, read_totals
+from sordino.summaries import Ask, Draw
+from sordino.summaries.totals import Item
+
+__all__ = ["Sum", "SumStep", "sum"]
+
+
+@dataclass(frozen=True)
+class SumStep:
+    r"""The sum of the grid values.
+
+    Theorem. Noise of scale m max(|L|, |U|)/epsilon is epsilon-DP under add_remove; m max(|L|, |U|, U - L)/epsilon under replace without
+    groups, a filter included.
+    Proof. An added row moves the sum by at most max(|L|, |U|), a replaced one by at most U - L, a row that a replacement takes out of the
+    filtered table or puts into it by max(|L|, |U|). QED
+    """
+
+    column: str
+    grid: Grid
+    epsilon: Fraction
+    context: Context
+    bar: str = "exact"
+
+    @cached_property
+    def row(self) -> int:
+        """The most one row adds, in steps."""
+        return max(abs(self.grid.low), abs(self.grid.high), 1)
+
+    @cached_property
+    def unit(self) -> Fraction:
+        """Whole steps stay whole up to 2^24 of them; above that the sum is cut to a public power of two."""
+        return unit_of(self.row, refine=self.grid.kind not in ("int", "bool"))
+
+    @cached_property
+    def noise(self) -> Added:
+        reach = Reach(Fraction(self.row), Fraction(max(self.row, self.grid.width)), self.context)
+        return Added(self.epsilon, reach.first(self.unit, 0 if self.unit.denominator == 1 else 1), reach.touched)
+
+    @property
+    def cost(self) -> Cost:
+        return self.noise.cost
+
+    @property
+    def name(self) -> str:
+        return self.noise.name
+
+    def certificates(self) -> Sequence[Certificate]:
+        return (self.noise.certificate(),)
+
+    def locations(self, rows: Whole, total: Whole) -> Whole:
+        return scaled(total + self.grid.low * rows, self.unit)
+
+    def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
+        rows, total = read_totals(ask, (Item("rows", self.column), Item("sum", self.column)), groups)
+        drawn = self.noise.around(self.locations(rows, total), draw).tolist()
+        return [Answer(self._number(v), *self._ends(v, LEVEL), raw=(v,)) for v in drawn]
+
+    def _ends(self, drawn: int, level: float) -> tuple[Any, Any]:
+        radius = self.noise.radius(level)
+        cut = 0 if self.unit.denominator == 1 else 1
+        return self._number(drawn - radius), self._number(drawn + radius + cut)
+
+    def _number(self, drawn: int) -> Any:
+        value = drawn / self.unit * self.grid.step
+        return int(value) if self.grid.kind in ("int", "bool") else float(value)
+
+    def interval(self, answer: Answer, level: float) -> tuple[Any, Any]:
+        return self._ends(int(answer.raw[0]), level)
+
+    def width(self, rows: int | None, level: float = LEVEL) -> float:
+        return float(self.noise.radius(level) / self.unit * self.grid.step)
+
+
+@dataclass(frozen=True)
+class Sum(Plain):
+    """The sum of a bounded column."""
+
+    column: str
+
+    @property
+    def label(self) -> str:
+        return f"sum({self.column})"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (self.column,)
+
+    def question(self) -> dict[str, Any]:
+        return {"statistic": "sum", "column": self.column}
+
+    def step(self, epsilon: Fraction, delta: Fraction, context: Context) -> Step:
+        grid, size = length_grid(context, self.column), public_size(context)
+        if size is not None:
+            return MomentsStep(Known(self.column, grid, epsilon, size), "sum")
+        return SumStep(self.column, grid, epsilon, context)
+
+
+def sum(column: str) -> Sum:
+    """The sum of a column."""
+    return Sum(column)

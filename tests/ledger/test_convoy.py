@@ -1,0 +1,152 @@
+"""Group commit: together when there is company, alone when not, and nobody sleeps for ever."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import time
+import weakref
+
+import pytest
+
+from sordino.errors import BudgetExceeded, LedgerError
+from sordino.ledger import convoy
+from sordino.ledger.convoy import Convoy
+
+
+def ride_all(line, wishes):
+    results: dict[object, object] = {}
+
+    def ride(wish):
+        try:
+            results[wish] = line.ride(wish)
+        except Exception as error:
+            results[wish] = error
+
+    threads = [threading.Thread(target=ride, args=(wish,)) for wish in wishes]
+    [thread.start() for thread in threads]
+    [thread.join(20) for thread in threads]
+    return results
+
+
+def test_those_who_wait_ride_together():
+    sizes, held = [], threading.Event()
+
+    def commit(take):
+        held.wait(5)
+        tickets = take()
+        sizes.append(len(tickets))
+        for ticket in tickets:
+            ticket.result = ticket.wish * 2
+
+    line = Convoy(commit, patience=10)
+    threading.Timer(0.2, held.set).start()
+    assert ride_all(line, range(40)) == {wish: wish * 2 for wish in range(40)}
+    assert max(sizes) > 20
+
+
+def test_a_failed_commit_is_told_to_everybody_in_it_and_the_next_one_is_new():
+    fail = [True]
+
+    def commit(take):
+        take()
+        if fail[0]:
+            raise LedgerError("SRD-603", "the disk is full.", reason="x")
+
+    line = Convoy(commit, patience=10)
+    told = ride_all(line, range(8))
+    assert {type(news) for news in told.values()} == {LedgerError}
+    assert len({id(news) for news in told.values()}) == 8
+    fail[0] = False
+    assert line.ride("again") is None
+
+
+def test_a_refusal_reaches_only_its_own_caller():
+    def commit(take):
+        for ticket in take():
+            if ticket.wish % 2:
+                ticket.error = BudgetExceeded("SRD-301", "no.")
+
+    told = ride_all(Convoy(commit, patience=10), range(10))
+    assert [isinstance(told[wish], BudgetExceeded) for wish in range(10)] == [bool(wish % 2) for wish in range(10)]
+
+
+def test_a_line_that_does_not_move_is_left_in_time_and_nothing_is_spent():
+    release, served = threading.Event(), []
+
+    def commit(take):
+        release.wait(10)
+        served.extend(ticket.wish for ticket in take())
+
+    line = Convoy(commit, patience=0.1)
+    told = ride_all(line, ["a", "b"])
+    assert [news.code for news in told.values()] == ["SRD-603", "SRD-603"]
+    release.set()
+    assert line.ride("c") is None
+    assert served == ["c"]
+
+
+def test_whoever_is_already_in_a_transaction_waits_for_its_end():
+    def commit(take):
+        tickets = take()
+        time.sleep(0.3)
+        for ticket in tickets:
+            ticket.result = "done"
+
+    assert Convoy(commit, patience=0.05).ride("a") == "done"
+
+
+def test_a_broken_chain_of_wakings_is_mended(monkeypatch):
+    """If the first sleeper never passes the word on, the driver does."""
+    held = threading.Event()
+
+    def commit(take):
+        held.wait(5)
+        take()
+
+    def deaf(self):
+        type(self).deaf_once = getattr(type(self), "deaf_once", 0) + 1
+        if type(self).deaf_once != 2:
+            real(self)
+
+    real = convoy.Ticket.wake
+    monkeypatch.setattr(convoy.Ticket, "wake", deaf)
+    line = Convoy(commit, patience=10)
+    threading.Timer(0.1, held.set).start()
+    assert len(ride_all(line, range(12))) == 12
+
+
+def test_an_idle_driver_goes_home_and_a_forgotten_line_is_collected(monkeypatch):
+    monkeypatch.setattr(convoy, "IDLE", 0.05)
+    line = Convoy(lambda take: [None for _ in take()] and None, patience=5)
+    for _ in range(3):
+        line.ride("x")
+        time.sleep(0.15)
+        assert line._driver is None
+    ghost = weakref.ref(line)
+    del line
+    gc.collect()
+    assert ghost() is None
+
+
+def test_many_riders_over_many_rounds_are_all_served():
+    count = [0]
+
+    def commit(take):
+        count[0] += len(take())
+
+    line = Convoy(commit, patience=10)
+    threads = [threading.Thread(target=lambda: [line.ride(1) for _ in range(100)]) for _ in range(24)]
+    [thread.start() for thread in threads]
+    [thread.join(30) for thread in threads]
+    assert count[0] == 2400
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), MemoryError()])
+def test_even_a_strange_failure_wakes_everybody(error):
+    def commit(take):
+        take()
+        raise error
+
+    with pytest.raises(type(error)):
+        Convoy(commit, patience=5).ride("x")

@@ -1,0 +1,70 @@
+"""One spelling for every record, and nothing a store could trip over."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sordino.errors import BudgetExceeded, LedgerError, QueryError
+from sordino.ledger.record import as_key, as_text, canonical, read
+
+from .scenes import TENTH, key, open_book
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(), lambda v: st.lists(v) | st.dictionaries(st.text(), v), max_leaves=10
+)
+
+
+@given(st.dictionaries(st.text(), VALUES))
+def test_a_record_read_and_written_again_is_the_same_bytes(record):
+    spelled = canonical(record)
+    assert spelled.isascii()
+    assert canonical(json.loads(spelled)) == spelled
+    assert canonical(dict(reversed(record.items()))) == spelled
+
+
+def test_floats_that_are_not_numbers_have_no_spelling():
+    with pytest.raises(ValueError, match="JSON"):
+        canonical({"x": float("nan")})
+
+
+@pytest.mark.parametrize("text", [b"", b"[]", b"{}", b"null", b"\xff", b'{"format":1}'])
+def test_what_is_not_a_record_is_refused(text):
+    with pytest.raises(LedgerError, match="SRD-601"):
+        read(text)
+
+
+@pytest.mark.parametrize("text", [b'{"format":2,"kind":"charge"}', b'{"format":1,"kind":"future"}'])
+def test_a_record_from_the_future_is_refused(text):
+    with pytest.raises(LedgerError, match="SRD-604"):
+        read(text)
+
+
+@pytest.mark.parametrize("value", [b"", "text", None, b"x" * 600])
+def test_a_key_is_a_fingerprint(value):
+    with pytest.raises(QueryError):
+        as_key(value)
+
+
+@given(st.text(min_size=1, max_size=40).filter(str.isprintable), st.text(min_size=1, max_size=40).filter(str.isprintable))
+def test_any_printable_name_goes_through_a_ledger(request, analyst):
+    with open_book(":memory:") as book:
+        assert as_text(request, "x") == request
+        book.charge(request, key(), TENTH, analyst)
+        assert [(entry.request, entry.analyst) for entry in book.entries()] == [(request, analyst)]
+        assert book.verify()
+
+
+def test_odd_names_go_through_every_store(where, dataset):
+    with open_book(where, dataset=dataset) as book:
+        for turn, name in enumerate(
+            ["'; DROP TABLE entry; --", "%s %(x)s", "Zoë 🎻", 'a"b\\c', "{}[]", "\u200bx" if "\u200bx".isprintable() else "x"]
+        ):
+            book.charge(name, key(name), TENTH, name)
+            assert book.entries()[turn].request == name
+        assert book.verify()
+        with pytest.raises(BudgetExceeded):
+            book.charge("more", key(), TENTH.group(9))

@@ -1,0 +1,147 @@
+"""A small typed world: columns, every kind of filter over them, and the three-valued meaning of filters and of their normal forms."""
+
+import datetime as dt
+import re
+from fractions import Fraction
+
+from hypothesis import strategies as st
+
+from sordino.schema.column import Column
+from sordino.schema.predicate import And, Between, Compare, In, IsNull, Like, Literal, Name, Not, Or
+
+D = dt.date
+M = lambda text: dt.datetime.fromisoformat(text).replace(tzinfo=dt.UTC)  # noqa: E731  a constructor in one letter, as for D
+
+COLUMNS = {
+    "age": Column("age", "int", (0, 120)),
+    "kids": Column("kids", "int", (0, 20), (0, 1, 2)),
+    "income": Column("income", "float", (0, 1_000_000)),
+    "price": Column("price", "decimal", (0, 999), scale=2),
+    "sex": Column("sex", "cat", keys=("f", "m")),
+    "odd 'name\"": Column("odd 'name\"", "cat"),
+    "born": Column("born", "date", (D(1900, 1, 1), D(2030, 1, 1))),
+    "seen": Column("seen", "timestamp", (M("2000-01-01"), M("2030-01-01"))),
+    "smoker": Column("smoker", "bool", keys=(False, True)),
+    "person": Column("person", "id"),
+    "note": Column("note", "never"),
+}
+VALUES = {
+    "age": [None, -3, 0, 17, 18, 19, 200],
+    "kids": [None, 0, 1, 7],
+    "income": [None, Fraction(0), Fraction(1, 10), Fraction(5, 2), Fraction(10**6)],
+    "price": [None, Fraction(1, 100), Fraction(99, 10), Fraction(3)],
+    "sex": [None, "f", "m", "it's", "f%", ""],
+    "odd 'name\"": [None, "f", "fm", "é_"],
+    "born": [None, D(1999, 12, 31), D(2000, 1, 1), D(2001, 5, 5)],
+    "seen": [None, M("2020-01-01"), M("2020-01-01T10:00:00.5"), M("2021-01-01")],
+    "smoker": [None, False, True],
+}
+ORDERED = ["age", "kids", "income", "price", "born", "seen"]
+MATES = [("age", "kids"), ("age", "income"), ("income", "price"), ("sex", "odd 'name\"")]
+PATTERNS = ["f", "f%", "%", "_", "f_", "%'%", "é\\_", ""]
+
+
+def literals(name):
+    return st.sampled_from([value for value in VALUES[name] if value is not None]).map(Literal)
+
+
+def _leaf(name):
+    item = Name(name)
+    operators = ["=", "<>", "<", "<=", ">", ">="] if name in ORDERED else ["=", "<>"]
+    kinds = [
+        st.builds(Compare, st.sampled_from(operators), st.just(item), literals(name)),
+        st.builds(In, st.just(item), st.lists(literals(name), min_size=1, max_size=3, unique=True).map(tuple)),
+        st.just(IsNull(item)),
+    ]
+    if name in ORDERED:
+        kinds.append(st.builds(Between, st.just(item), literals(name), literals(name)))
+    if COLUMNS[name].type == "cat":
+        kinds.append(st.builds(Like, st.just(item), st.sampled_from(PATTERNS)))
+    return st.one_of(kinds)
+
+
+def _mates(pair):
+    operators = ["=", "<>"] if pair[0] == "sex" else ["=", "<>", "<", "<=", ">", ">="]
+    return st.builds(Compare, st.sampled_from(operators), st.just(Name(pair[0])), st.just(Name(pair[1])))
+
+
+leaves = st.one_of(st.sampled_from(sorted(VALUES)).flatmap(_leaf), st.sampled_from(MATES).flatmap(_mates))
+predicates = st.recursive(
+    leaves,
+    lambda inner: st.one_of(
+        inner.map(Not),
+        st.lists(inner, min_size=2, max_size=3).map(lambda parts: And(tuple(parts))),
+        st.lists(inner, min_size=2, max_size=3).map(lambda parts: Or(tuple(parts))),
+    ),
+    max_leaves=8,
+)
+rows = st.fixed_dictionaries({name: st.sampled_from(values) for name, values in VALUES.items()})
+
+COMPARE = {
+    "=": lambda a, b: a == b, "<>": lambda a, b: a != b, "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b, ">": lambda a, b: a > b, ">=": lambda a, b: a >= b,
+}  # fmt: skip
+
+
+def _not(truth):
+    return None if truth is None else not truth
+
+
+def _all(truths):
+    return False if False in truths else None if None in truths else True
+
+
+def _any(truths):
+    return True if True in truths else None if None in truths else False
+
+
+def like(text, pattern):
+    return re.fullmatch("".join({"%": ".*", "_": "."}.get(c, re.escape(c)) for c in pattern), text, re.DOTALL) is not None
+
+
+def holds(predicate, row):
+    """SQL's meaning of a filter on one row: True, False or None."""
+    match predicate:
+        case Not(part):
+            return _not(holds(part, row))
+        case And(parts):
+            return _all([holds(part, row) for part in parts])
+        case Or(parts):
+            return _any([holds(part, row) for part in parts])
+        case IsNull(Name(name)):
+            return row[name] is None
+        case Between(item, low, high):
+            return _all([holds(Compare(">=", item, low), row), holds(Compare("<=", item, high), row)])
+        case In(item, values):
+            return _any([holds(Compare("=", item, value), row) for value in values])
+        case Like(Name(name), pattern):
+            return None if row[name] is None else like(row[name], pattern)
+        case Compare(op, left, right):
+            a, b = (row[side.column] if isinstance(side, Name) else side.value for side in (left, right))
+            return None if a is None or b is None else COMPARE[op](a, b)
+    raise AssertionError(predicate)
+
+
+def form_holds(form, row):
+    """The same for a normal form, written from its description and not from its code."""
+    word = form[0]
+    if word in ("and", "or"):
+        return (_all if word == "and" else _any)([form_holds(part, row) for part in form[1]])
+    if word in ("null", "not null"):
+        return (row[form[1]] is None) == (word == "null")
+    if word == "columns":
+        a, b = row[form[2]], row[form[3]]
+        return None if a is None or b is None else COMPARE[form[1]](a, b)
+    value = row[form[1]]
+    if value is None:
+        return None
+    if word in ("like", "not like"):
+        return like(value, form[2]) == (word == "like")
+    if word in ("in", "not in"):
+        return (value in [_read(item) for item in form[2]]) == (word == "in")
+    return COMPARE[word](value, _read(form[2]))
+
+
+def _read(item):
+    kind, value = item
+    return {"number": Fraction, "day": D.fromisoformat, "moment": dt.datetime.fromisoformat}.get(kind, lambda same: same)(value)

@@ -1,0 +1,127 @@
+"""A table in memory that answers the questions statistics ask: the reference for their tests, with the bounding already done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from sordino.privacy.relation import PrivacyUnit
+from sordino.schema.column import Column, coarse_shift
+from sordino.statistics.port import Context
+from sordino.summaries.request import Window
+from sordino.summaries.totals import GroupTotals, Item, Ranks, Totals
+from sordino.summaries.window import rank_window
+
+SMALL = Fraction(1, 10**6)
+
+
+@dataclass
+class World:
+    """Rows with a person, a group key (a tuple), grid integers per column (None where null) and truth values per predicate."""
+
+    columns: dict[str, Column]
+    values: dict[str, list[int | None]] = field(default_factory=dict)
+    person: list[Any] | None = None
+    group: list[tuple[Any, ...]] | None = None
+    public: tuple[tuple[Any, ...], ...] | None = None
+    counted: list[list[bool]] = field(default_factory=list)
+    asked: list[Any] = field(default_factory=list)
+
+    @property
+    def size(self) -> int:
+        return max([len(v) for v in self.values.values()] + [len(self.group or []), len(self.person or [])] + [len(c) for c in self.counted])
+
+    def keys(self) -> tuple[tuple[Any, ...], ...]:
+        if self.public is not None:
+            return self.public
+        return ((),) if self.group is None else tuple(sorted(set(self.group), key=str))
+
+    def members(self, key: tuple[Any, ...]) -> list[int]:
+        return [i for i in range(self.size) if self.group is None or self.group[i] == key]
+
+    def item(self, item: Item, rows: list[int]) -> int:
+        if item.what == "counted":
+            return sum(self.counted[item.index][i] for i in rows)
+        if item.what == "units":
+            assert self.person is not None
+            return len({self.person[i] for i in rows})
+        if item.column is None:
+            return len(rows)
+        x = [v for i in rows if (v := self.values[item.column][i]) is not None]
+        shift = coarse_shift(self.columns[item.column].grid())
+        made: dict[str, Callable[[], int]] = {
+            "rows": lambda: len(x),
+            "sum": lambda: sum(x),
+            "coarse": lambda: sum(v >> shift for v in x),
+            "squares": lambda: sum((v >> shift) ** 2 for v in x),
+        }
+        return made[item.what]()
+
+    def ask(self, request: Any) -> Any:
+        self.asked.append(request)
+        if isinstance(request, Totals):
+            keys = self.keys()
+            cells = [self.members(key) for key in keys]
+            return GroupTotals(keys, {i: np.array([self.item(i, rows) for rows in cells], object) for i in request.items})
+        assert isinstance(request, Ranks)
+        return self.windows(request)
+
+    def windows(self, request: Ranks) -> Iterator[tuple[Window, ...]]:
+        width = self.columns[request.column].grid().width
+        for key in request.keys if request.keys is not None else self.keys():
+            x = np.sort(np.array([v for i in self.members(key) if (v := self.values[request.column][i]) is not None], np.int64))
+            yield tuple(rank_window(x, q, request.radius, 0, width) for q in request.q)
+
+
+@dataclass
+class Copies:
+    """The same ungrouped totals or windows many times over: one release draws that many independent answers."""
+
+    world: World
+    number: int
+
+    @property
+    def groups(self) -> tuple[tuple[int], ...]:
+        return tuple((i,) for i in range(self.number))
+
+    def ask(self, request: Any) -> Any:
+        if isinstance(request, Totals):
+            one = self.world.ask(request)
+            return GroupTotals(self.groups, {i: np.array([v[0]] * self.number, object) for i, v in one.values.items()})
+        window = next(self.world.windows(request))
+        return iter([window] * self.number)
+
+
+def context(
+    *columns: Column, relation: str = "add_remove", person: bool = False, m: int = 1, g: int = 1, keys: Any = None, grouped: bool = False, **facts: Any
+) -> Context:
+    unit = PrivacyUnit("id" if person else None, relation, m, g)  # type: ignore[arg-type]
+    return Context(unit, {c.name: c for c in columns}, grouped, g if grouped and person else 1, keys=keys, **facts)
+
+
+def income(number: int = 1000, seed: int = 1) -> World:
+    """Log-normal incomes in [0, 1e6] on the grid of whole units."""
+    x = np.clip(np.random.default_rng(seed).lognormal(np.log(40_000), 0.8, number), 0, 1e6)
+    column = Column("income", "int", (0, 1_000_000))
+    return World({"income": column}, {"income": [int(v) for v in np.floor(x)]})
+
+
+def pinned(number: int = 3) -> Callable[[Any], Any]:
+    """A draw whose outcome is fixed beforehand, whatever the law's private parameters are: pinning the draw pins the outcome."""
+
+    def draw(law: Any) -> Any:
+        location = getattr(law, "location", None)
+        if location is not None:
+            return np.arange(number, number + len(location), dtype=np.int64) if np.ndim(location) else number
+        if type(law).__name__ == "Bernoulli":
+            return np.ones(len(law.index), bool) if law.index is not None else True
+        return 0 if type(law).__name__ in ("Categorical", "ArgMax") else number
+
+    return draw
+
+
+__all__ = ["SMALL", "Copies", "Sequence", "World", "context", "income", "pinned", "replace"]
