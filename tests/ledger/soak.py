@@ -20,10 +20,8 @@ def main() -> None:
         half = options.kills // 2
         first = steps(str(folder / "steps.ledger"), "people", str(folder / "state"), str(folder / "steps.log"), -(-half // len(STEPS)))
         second = moments(str(folder), str(folder / "state"), 10 * -(-half // 30), options.seed)
-        print(
-            f"{first['killed']} kills at named steps, {second['kills']} at random moments, no violation, {time.monotonic() - start:.0f} s"
-        )
-        print(f"random moments: {second}")
+        taken = time.monotonic() - start
+        print(f"{first['killed']} kills at named steps, {second['kills']} at random moments, no violation, {taken:.0f} s; {second}")
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -16,6 +16,9 @@ from sordino.summaries.request import Window
 from sordino.summaries.totals import GroupTotals, Item, Ranks, Totals
 from sordino.summaries.window import rank_window
 
+__all__ = ["HUGE", "SMALL", "Copies", "World", "context", "income", "pinned"]
+
+HUGE = Fraction(10**6)
 SMALL = Fraction(1, 10**6)
 
 
@@ -97,7 +100,14 @@ class Copies:
 
 
 def context(
-    *columns: Column, relation: str = "add_remove", person: bool = False, m: int = 1, g: int = 1, keys: Any = None, grouped: bool = False, **facts: Any
+    *columns: Column,
+    relation: str = "add_remove",
+    person: bool = False,
+    m: int = 1,
+    g: int = 1,
+    keys: Any = None,
+    grouped: bool = False,
+    **facts: Any,
 ) -> Context:
     unit = PrivacyUnit("id" if person else None, relation, m, g)  # type: ignore[arg-type]
     return Context(unit, {c.name: c for c in columns}, grouped, g if grouped and person else 1, keys=keys, **facts)
@@ -122,6 +132,3 @@ def pinned(number: int = 3) -> Callable[[Any], Any]:
         return 0 if type(law).__name__ in ("Categorical", "ArgMax") else number
 
     return draw
-
-
-__all__ = ["SMALL", "Copies", "Sequence", "World", "context", "income", "pinned", "replace"]

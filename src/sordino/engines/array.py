@@ -54,7 +54,7 @@ def _list(values: Sequence[Any], number: bool) -> Array:
             return np.array(values, dtype=np.float64)
         if known == {int} or known == {bool}:
             plain = [0 if value is None else value for value in values] if missing else values
-            array = np.array(plain, dtype=np.int64 if known == {int} else np.bool_)
+            array: Array = np.array(plain, dtype=np.int64 if known == {int} else np.bool_)
             return np.ma.masked_array(array, mask=[value is None for value in values]) if missing else array
     except OverflowError:
         pass
@@ -71,8 +71,8 @@ def _series(values: Any, number: bool) -> Array:
     missing = values.isna().to_numpy()
     if hasattr(dtype, "categories"):
         codes = values.cat.codes.to_numpy()
-        names = text_array([*values.cat.categories.tolist(), None], number=number)
-        return names[codes]
+        named: Array = text_array([*values.cat.categories.tolist(), None], number=number)[codes]
+        return named
     base = getattr(dtype, "numpy_dtype", None)
     if base is not None and base.kind in "iub":
         return np.ma.masked_array(_numpy(values.to_numpy(dtype=base, na_value=base.type(0)), number), mask=missing)
@@ -103,8 +103,8 @@ def text_of(value: Any, *, number: bool = False) -> str | None:
         if isinstance(value, int) and abs(value) >= 10**40:  # Python refuses to print very long integers
             return "1e40" if value > 0 else "-1e40"
         text = str(value)
-        if value != value or text in ("NaT", "<NA>", "nan"):
-            return text if isinstance(value, str) else None
+        if not isinstance(value, str) and text.lower() in ("nan", "snan", "nat", "<na>"):
+            return None
         return text.encode("utf-8", "backslashreplace").decode("utf-8")
     except Exception:  # a value whose own methods fail has no text
         return None

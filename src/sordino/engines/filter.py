@@ -18,7 +18,11 @@ __all__ = ["names", "rendered"]
 
 Typed = Mapping[str, tuple[Column, str]]
 MIRROR = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-FAMILY = {"int": "number", "float": "number", "decimal": "number", "bool": "number", "date": "time", "timestamp": "time", "cat": "text", "id": "text"}
+FAMILY = {
+    **dict.fromkeys(("int", "float", "decimal", "bool"), "number"),
+    **dict.fromkeys(("date", "timestamp"), "time"),
+    **dict.fromkeys(("cat", "id"), "text"),
+}
 
 
 def names(predicate: Predicate | None) -> tuple[str, ...]:
@@ -69,7 +73,8 @@ def _of(item: Name, typed: Typed) -> tuple[Column, str]:
 
 
 def _unfit(column: Column, what: str) -> QueryError:
-    return QueryError("SRD-206", f"{what} does not fit column {column.name!r} of type {column.type}.", "Compare it with a value of its own type.")
+    said = f"{what} does not fit column {column.name!r} of type {column.type}."
+    return QueryError("SRD-206", said, "Compare it with a value of its own type.")
 
 
 def _compare(op: str, left: Name | Literal, right: Name | Literal, typed: Typed) -> str:
@@ -120,7 +125,7 @@ def _against(op: str, column: Column, value: str, constant: Any) -> str:
             raise _unfit(column, repr(constant))
         moment = constant if isinstance(constant, dt.datetime) else dt.datetime(constant.year, constant.month, constant.day)
         return f"{value} {op} {moment_text(moment)}"
-    if not isinstance(constant, (int, float, Fraction)) or constant != constant:
+    if not isinstance(constant, (int, float, Fraction)) or (isinstance(constant, float) and math.isnan(constant)):
         raise _unfit(column, repr(constant))
     if column.type == "float":
         return f"{value} {op} {real(constant)}"
@@ -128,9 +133,8 @@ def _against(op: str, column: Column, value: str, constant: Any) -> str:
 
 
 def _exactly(op: str, value: str, constant: float | Fraction, scale: int) -> str:
-    most = Fraction(10**19)  # beyond every exact value an engine holds
-    number = (Fraction(constant) if math.isfinite(constant) else most.__class__(math.copysign(1, constant)) * most) * scale
-    number = max(-most * scale, min(most * scale, number))
+    most = 10**20 - 1  # where exact values saturate
+    number = Fraction(max(-most, min(most, constant))) * scale
     below = Fraction(math.floor(number), scale)
     if below * scale != number:
         if op in ("=", "<>"):

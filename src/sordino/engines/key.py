@@ -7,9 +7,9 @@ import math
 from typing import Any
 
 from sordino.engines.array import text_of
-from sordino.engines.value import FINE, Field, text_value
+from sordino.engines.value import EPOCH, FINE, Field, text_value
 from sordino.errors import QueryError
-from sordino.schema.column import EPOCH, Column
+from sordino.schema.column import Column
 
 __all__ = ["key_in", "key_out", "key_text", "unit_text"]
 
@@ -25,8 +25,10 @@ def key_text(column: Column, value: str) -> str:
         return f"CASE WHEN {value} BETWEEN {FIRST_DAY} AND {LAST_DAY} THEN {value} - DATE '1970-01-01' END"
     if column.type == "timestamp":
         micros = f"epoch_us({value})"
-        return f"CASE WHEN {value} >= {FIRST_DAY} AND {value} < {LAST_DAY} THEN ({micros} - (({micros} % 1000000) + 1000000) % 1000000) // 1000000 END"
-    raise QueryError("SRD-203", f"column {column.name!r} of type {column.type} cannot be a group.", "Group by an int, bool, date or cat column.")
+        seconds = f"({micros} - (({micros} % 1000000) + 1000000) % 1000000) // 1000000"
+        return f"CASE WHEN {value} >= {FIRST_DAY} AND {value} < {LAST_DAY} THEN {seconds} END"
+    what = f"column {column.name!r} of type {column.type} cannot be a group."
+    raise QueryError("SRD-203", what, "Group by an int, bool, date or cat column.")
 
 
 def key_in(column: Column, key: Any) -> int | str | None:

@@ -37,8 +37,10 @@ class Scan:
 class Source(Protocol):
     """A place with rows. `paths` are the files a scan may read; `steady` means that two scans in one release see the same rows."""
 
-    paths: tuple[str, ...]
-    steady: bool
+    @property
+    def paths(self) -> tuple[str, ...]: ...
+    @property
+    def steady(self) -> bool: ...
 
     def prepare(self, connection: Any) -> None:
         """What must happen before the database is locked."""
@@ -170,9 +172,8 @@ def _arrow(values: Any, *, number: bool) -> Any:
     try:
         array = values.to_arrow() if hasattr(values, "to_arrow") else values
         kind = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
-        plain = (pa.types.is_boolean, pa.types.is_integer, pa.types.is_float32, pa.types.is_float64, pa.types.is_date, pa.types.is_decimal128)
-        texts = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view, pa.types.is_timestamp)
-        if any(test(kind) for test in plain + texts):
+        plain = "boolean integer float32 float64 date decimal128 timestamp string large_string string_view"
+        if any(getattr(pa.types, f"is_{name}")(kind) for name in plain.split()):
             return array
     except Exception:  # a column without an Arrow form is read value by value
         pass

@@ -10,8 +10,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from sordino.engines.duckdb import DuckDB
 from sordino.engines.scan import Csv, Database, Held, Parquet, Source, broken
 from sordino.schema.column import Column
@@ -70,7 +68,7 @@ def _held(columns: Mapping[Any, Any], *, arrow: bool = False) -> Held:
     for name, values in columns.items():
         if not isinstance(name, str):
             raise broken(f"the column name {name!r} is not text.", "Name columns with strings.")
-        if isinstance(values, (str, bytes)) or not hasattr(values, "__len__") or np.ndim(values) > 1 and hasattr(values, "ndim"):
+        if isinstance(values, (str, bytes)) or not hasattr(values, "__len__") or getattr(values, "ndim", 1) != 1:
             raise broken(f"column {name!r} is not a one-dimensional array.", "Give each column as a list or a one-dimensional array.")
         sizes.add(len(values))
     if len(sizes) != 1:

@@ -14,25 +14,27 @@ from sordino.engines.key import key_in, key_text, unit_text
 from sordino.engines.scan import Scan
 from sordino.engines.value import Field, grid_of, quoted, typed
 from sordino.errors import QueryError
-from sordino.schema.column import Column
+from sordino.schema.column import Column, coarse_shift
 from sordino.schema.frame import Frame
 from sordino.summaries.totals import Item
 
 __all__ = ["Text", "check", "used"]
 
 MASK = 2**64 - 1
-SPLIT = 24  # bits of the low half when the squares of wide integers are summed in three exact parts
 
 
 def used(frame: Frame, declared: Mapping[str, Column]) -> tuple[Column, ...]:
     """Every column a frame reads, each once."""
     found = {column.name: column for column in (*filter(None, [frame.unit_column]), *frame.by, *frame.columns)}
-    for predicate in (frame.where, *frame.counted):
-        for name in names(predicate):
-            if name not in declared and name not in found:
-                raise QueryError("SRD-201", f"column {name!r} is not declared.", "Filter by a declared column.")
-            found.setdefault(name, declared[name] if name in declared else found[name])
+    for name in _filtered(frame):
+        if name not in declared and name not in found:
+            raise QueryError("SRD-201", f"column {name!r} is not declared.", "Filter by a declared column.")
+        found.setdefault(name, declared.get(name) or found[name])
     return tuple(found.values())
+
+
+def _filtered(frame: Frame) -> list[str]:
+    return [name for predicate in (frame.where, *frame.counted) for name in names(predicate)]
 
 
 def check(frame: Frame, declared: Mapping[str, Column]) -> None:
@@ -72,7 +74,8 @@ class Text:
         own = {column.name: column for column in (*frame.by, *frame.columns)}
         columns = [own.get(column.name, column) for column in used(frame, self.declared)]
         alias = {column.name: (column, f"t{i}") for i, column in enumerate(columns)}
-        reads = [f"{typed(column, fields[name])} AS {value}" for name, (column, value) in alias.items() if column is not frame.unit_column]
+        unread = {frame.unit_column.name} - set(own) - set(_filtered(frame)) if frame.unit_column is not None else set()
+        reads = [f"{typed(column, fields[name])} AS {value}" for name, (column, value) in alias.items() if name not in unread]
         makes = [f"{key_text(column, alias[column.name][1])} AS k{i}" for i, column in enumerate(frame.by)]
         makes += [f"{grid_of(column, alias[column.name][1])} AS q{i}" for i, column in enumerate(frame.columns)]
         makes += [f"COALESCE({rendered(predicate, alias)}, FALSE) AS b{i}" for i, predicate in enumerate(frame.counted)]
@@ -82,7 +85,8 @@ class Text:
             makes.append("u")
             tests.append("u IS NOT NULL")
         where = f" WHERE {' AND '.join(tests)}" if tests else ""
-        inner = f"SELECT {', '.join(makes) or '1 AS one'} FROM (SELECT {', '.join(reads) or '1 AS one'} FROM {self.scan.text}) AS typed{where}"
+        rows = f"SELECT {', '.join(reads) or '1 AS one'} FROM {self.scan.text}"
+        inner = f"SELECT {', '.join(makes) or '1 AS one'} FROM ({rows}) AS typed{where}"
         wanted = [_wanted(column, f"k{i}") for i, column in enumerate(frame.by) if column.keys is not None]
         return f"SELECT {self.rows} FROM ({inner}) AS clipped" + (f" WHERE {' AND '.join(wanted)}" if wanted else "")
 
@@ -144,17 +148,15 @@ class Text:
         q = self.column(item.column)
         if item.what == "sum":
             return [(f"sum({q})", 1)]
-        if item.what != "squares":
-            raise QueryError("SRD-106", f"{item.what!r} is not a total.", "Ask for rows, units, sum, squares or counted.")
-        width = next(column for column in self.frame.columns if column.name == item.column).grid().width
-        if width < 2**31:
-            return [(f"sum({q} * {q})", 1)]
-        high, low = f"({q} >> {SPLIT})", f"({q} & {2**SPLIT - 1})"
-        return [(f"sum(CAST({high} AS HUGEINT) * {high})", 2 ** (2 * SPLIT)), (f"sum({high} * {low})", 2 ** (SPLIT + 1)), (f"sum({low} * {low})", 1)]
+        if item.what not in ("coarse", "squares"):
+            raise QueryError("SRD-106", f"{item.what!r} is not a total.", "Ask for rows, units, sum, coarse, squares or counted.")
+        shift = coarse_shift(next(column for column in self.frame.columns if column.name == item.column).grid())
+        x = f"({q} >> {shift})" if shift else q
+        return [(f"sum({x})" if item.what == "coarse" else f"sum({x} * {x})", 1)]
 
     def grouped(self, table: str, sums: Sequence[str]) -> str:
         """One row per group that occurs: its keys, then each sum as text, because 128-bit integers turn into doubles on the way out."""
-        texts = [f"COALESCE(CAST({total} AS VARCHAR), '0') AS s{i}" if total.startswith("sum") else f"{total} AS s{i}" for i, total in enumerate(sums)]
+        texts = [f"COALESCE(CAST({s} AS VARCHAR), '0') AS s{i}" if s.startswith("sum") else f"{s} AS s{i}" for i, s in enumerate(sums)]
         tail = f" GROUP BY {', '.join(self.keys)}" if self.keys else ""
         return f"SELECT {', '.join((*self.keys, *texts))} FROM {table}{tail}"
 

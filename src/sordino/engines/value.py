@@ -11,15 +11,18 @@ import math
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from typing import Any
 
 from sordino.engines.array import text_of
 from sordino.errors import QueryError
 from sordino.privacy.number import exact
-from sordino.schema.column import EPOCH, Column, Grid
+from sordino.schema.column import Column, Grid
 
-__all__ = ["FINE", "Field", "check_grid", "date_text", "decimal_text", "grid_of", "moment_text", "quote", "quoted", "real", "text_value", "typed"]
+__all__ = [
+    "EPOCH", "FINE", "Field", "check_grid", "date_text", "decimal_text", "grid_of", "moment_text",
+    "quote", "quoted", "real", "text_value", "typed",
+]  # fmt: skip
 
+EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 FINE = 18  # decimals an exact number is read with
 LARGEST = 9 * 10**18  # where exact integers saturate; bounds lie inside
 
@@ -146,7 +149,8 @@ def check_grid(column: Column) -> Grid:
     grid = column.grid()
     limit = 2**120 if column.type == "float" else 2**62
     reach = max(abs(grid.low), abs(grid.high))
-    if grid.width >= 2**62 or reach >= limit or reach * grid.step >= 2**62 and column.type != "float" or column.scale > FINE:
+    far = column.type != "float" and reach * grid.step >= 2**62
+    if grid.width >= 2**62 or reach >= limit or far or column.scale > FINE:
         what = f"the bounds of column {column.name!r} span more than an exact integer can hold."
         raise QueryError("SRD-202", what, "Declare narrower bounds, a coarser resolution or fewer decimals.")
     return grid

@@ -72,11 +72,13 @@ class PostgresPage:
 
     def __init__(self, connection: psycopg.Connection[Any], ledger: str) -> None:
         self.connection, self._ledger = connection, ledger
+        self.changed = False
 
     def _ask(self, statement: str, *parameters: Any) -> list[Any]:
         return self.connection.execute(statement, parameters).fetchall()
 
     def shape(self) -> None:
+        self.changed = True
         self.connection.execute("SELECT pg_advisory_xact_lock(1397900366)")  # two first openings must not both make the tables
         for statement in SHAPE:
             self.connection.execute(statement)
@@ -84,6 +86,7 @@ class PostgresPage:
     def lock(self) -> None:
         take = "SELECT version FROM sordino_head WHERE ledger = %s FOR UPDATE"
         if not self._ask(take, self._ledger):
+            self.changed = True
             make = "INSERT INTO sordino_head(ledger, version, count) VALUES (%s, %s, 0) ON CONFLICT DO NOTHING"
             self.connection.execute(make, (self._ledger, VERSION))
             self._ask(take, self._ledger)
@@ -109,6 +112,7 @@ class PostgresPage:
         return dict(self._ask(query, self._ledger, list(numbers)))
 
     def append(self, rows: Sequence[Row], seals: Iterable[tuple[int, int]], head: Head) -> None:
+        self.changed = True
         with self.connection.cursor() as cursor:
             cursor.executemany(
                 "INSERT INTO sordino_entry(ledger, number, hash, record, answer, request, key, sealed)"

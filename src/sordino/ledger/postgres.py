@@ -94,8 +94,8 @@ class PostgresStore:
                 if lock:
                     page.lock()
                 value = work(page)
-                sent = True
-                self._writer.execute("COMMIT")
+                sent = page.changed
+                self._writer.execute("COMMIT" if sent else "ROLLBACK")  # a refusal changes nothing and need not wait for the disk
                 return value
             except BaseException as error:
                 gone = self._undo()

@@ -19,6 +19,7 @@ from sordino.privacy.law import Noise
 __all__ = ["Dilation"]
 
 Floats = NDArray[np.float64]
+INSIDE = np.array([1e-15, 1e-12, 1e-9, 1e-6, 1e-3, 0.5, 1 - 1e-3, 1 - 1e-6, 1 - 1e-9, 1 - 1e-12])
 
 
 class Dilation:
@@ -72,7 +73,7 @@ class Dilation:
         for kink in self.law.kinks:
             special += [kink, -kink, self.slide + spread * kink, self.slide - spread * kink]
         unit = max(self.slide, 1e-3)
-        reach = np.geomspace(1e-6, 1e13 * spread, 230) * unit
+        reach = np.geomspace(1e-6 * unit, 1e13 * spread * max(1.0, self.slide, *self.law.kinks), 260)
         near = np.linspace(-4.0, 5.0, 361) * unit
         return np.unique(np.concatenate([special, reach, -reach, self.slide + reach, self.slide - reach, near]))
 
@@ -120,14 +121,16 @@ class Dilation:
 
 
 def _positive(crossings: Floats, sign: Callable[[Any], Any]) -> tuple[Floats, Floats]:
-    """The intervals between consecutive crossings on which `sign` is positive."""
+    """The intervals between consecutive crossings on which `sign` is positive.
+
+    Each is judged by points throughout: its middle alone may lie so far out that the sign there is rounding noise.
+    """
     edges = np.concatenate([[-np.inf], np.sort(crossings), [np.inf]])
     low, high = edges[:-1], edges[1:]
-    left, right = np.nan_to_num(low, neginf=0.0), np.nan_to_num(high, posinf=0.0)  # stand-ins for the infinite ends
-    left = np.where(np.isinf(low), right - 1 - np.abs(right), left)
-    right = np.where(np.isinf(high), left + 1 + np.abs(left), right)
-    inner = np.where(np.isinf(low), left, np.where(np.isinf(high), right, left / 2 + right / 2))
-    keep = np.asarray(sign(inner)) > 0
+    away = 1e6 * (1 + np.abs(edges[np.isfinite(edges)]).max(initial=0.0))
+    left, right = np.maximum(low, -away), np.minimum(high, away)
+    inner = left[:, None] + (right - left)[:, None] * INSIDE[None, :]
+    keep = np.clip(sign(inner), -1e3, 1e3).sum(axis=1) > 0
     return low[keep], high[keep]
 
 
@@ -149,7 +152,7 @@ def _closed_crossings(pair: Dilation, epsilon: float) -> Floats | None:
     shrink, slide = pair.shrink, pair.slide
     level = epsilon if pair.wide_first else -epsilon
     if isinstance(pair.law, LaplaceLaw):  # -lambda - |z - slide| shrink + |z| = level
-        roots = []
+        roots = [0.0, slide]  # a root that falls on a kink may be rounded out of both its pieces; a needless edge does no harm
         for z_sign, w_sign, low, high in ((-1, -1, -math.inf, 0.0), (1, -1, 0.0, slide), (1, 1, slide, math.inf)):
             slope = z_sign - w_sign * shrink
             if slope:

@@ -147,8 +147,9 @@ class Law(Symmetric):
     @property
     def turn(self) -> float:
         net = np.geomspace(1e-6, 1e6, 20_001)
-        with np.errstate(invalid="ignore"):  # a density that is 0 far out has turned already
-            rising = np.flatnonzero(np.diff(np.log(net) + self.log_density(net)) > 0)
+        heights = self.log_density(net)
+        with np.errstate(invalid="ignore"):  # a density that is 0 far out has turned already, and its last digits before that are noise
+            rising = np.flatnonzero((np.diff(np.log(net) + heights) > 0) & (heights[1:] > -690))
         if len(rising) and rising[-1] + 2 >= len(net):
             return math.inf
         return float(net[int(rising[-1]) + 2]) if len(rising) else 0.0

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sordino.engines import open_source
+from sordino.engines.source import open_source
 from sordino.errors import QueryError
 from sordino.ledger import Balance, Book, Budget, open_ledger
 from sordino.plan.dataset import Dataset, read_dataset
@@ -65,9 +65,10 @@ def open_dataset(path: str | os.PathLike[str]) -> Opened:
     try:
         for name, item in declared.tables.items():
             if not item.public:
-                readers[name] = open_source(item.source, dict(item.columns))
+                readers[name] = open_source(item.source, tuple(item.columns.values()))
         known = {name: complete(declared.tables[name].columns, reader.header()) for name, reader in readers.items()}
         for name, columns in known.items():
+            readers[name].columns = columns
             if declared.unit.column is not None and declared.unit.column not in columns:
                 what = f"table {name!r} has no column {declared.unit.column!r}."
                 raise QueryError("SRD-201", what, "Every private table needs the unit's column.")
@@ -78,7 +79,7 @@ def open_dataset(path: str | os.PathLike[str]) -> Opened:
             unit=declared.unit,
             dataset=declared.name,
             version=declared.version,
-            source=[file for reader in readers.values() for file in reader.files] or None,
+            source=[file for reader in readers.values() for file in reader.source.paths] or None,
             witness=declared.witness,
         )
     except BaseException:

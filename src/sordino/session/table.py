@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sordino.engines import open_source
+from sordino.engines.source import open_source
 from sordino.engines.port import Engine
 from sordino.errors import QueryError
 from sordino.ledger import Balance, Book, Budget, open_ledger
@@ -145,9 +145,10 @@ def table(
         raise QueryError("SRD-106", f"engine {engine!r} is not available here.", 'Use engine="auto" or "duckdb".')
     person = privacy_unit(unit, relation, max_rows, max_groups, size)
     declared = declare(columns, bounds, keys, unit)
-    reader = open_source(source, declared)
+    reader = open_source(source, tuple(declared.values()))
     try:
         known = complete(declared, reader.header())
+        reader.columns = known
         file = source if isinstance(source, str | os.PathLike) else None
         book = open_ledger(
             _ledger_place(ledger, file),
@@ -156,7 +157,7 @@ def table(
             unit=person,
             dataset=name,
             version=version,
-            source=reader.files or None,
+            source=reader.source.paths or None,
             witness=witness,
         )
     except BaseException:

@@ -141,28 +141,42 @@ def _part(members: tuple[str, ...], statistics: Mapping[str, Statistic], epsilon
 
 
 def plan_steps(statistics: Mapping[str, Statistic], epsilon: Fraction, delta: Fraction, context: Context) -> Plan:
-    r"""Split one price among several statistics, by public facts alone.
+    """Split one price among several statistics, by public facts alone.
 
-    Statistics of one column that keep the same rows are read off one draw: the two halves for count, sum and mean (the plain sum
-    where n is public), the three Bernstein sums as soon as variance or std is among them. Private group keys take a quarter of epsilon, or, if nothing but the count of rows is
-    asked, keys and counts are one draw at the whole price. What is left of epsilon is divided equally among independent draws
-    (quantiles have one per level, iqr two). Delta is divided equally among the keys and the parts that need it; only if none does is it
-    offered to vectors, which take it if Gaussian noise is then quieter. The price of the plan is the sum of its parts.
+    Statistics of one column that keep the same rows are read off one draw: the two halves for count, sum and mean (the plain sum where n
+    is public), the three Bernstein sums as soon as variance or std is among them. Private group keys take a quarter of epsilon; if the
+    count of rows is asked too, keys and counts are one draw where that hides fewer keys. What is left of epsilon is divided equally
+    among independent draws (quantiles have one per level, iqr two). Delta is divided equally among the keys and the parts that need it;
+    only if none does is it offered to vectors, which take it if Gaussian noise is then quieter. The price is the sum of the parts'.
     """
     if not statistics:
         raise QueryError("SRD-103", "there is nothing to compute.", "Ask for at least one statistic.")
     private = context.private_keys
     members = bundles(statistics, context)
-    if private and len(members) == 1 and isinstance(statistics[members[0][0]], Count):
-        return Plan(CountedKeys(epsilon, delta, context, members[0][0]), ())
     needy = [m for m in members if any(statistics[label].needs_delta(context) for label in m)]
     takers = needy or ([] if private else [m for m in members if isinstance(statistics[m[0]], Means | Counts)])
     if (needy or private) and not delta:
         raise QueryError("SRD-102", "private keys need a delta.", "Give delta, or declare the keys.")
     each = delta / (len(takers) + private) if takers or private else Fraction(0)
-    keys = Keys(epsilon * KEYS_SHARE, each, context) if private else None
+    weights = {m: sum(statistics[label].weight for label in m) if len(m) == 1 else 1 for m in members}
     left = epsilon * (1 - KEYS_SHARE) if private else epsilon
-    weights = [sum(statistics[label].weight for label in m) if len(m) == 1 else 1 for m in members]
-    total = sum(weights)
-    shares = zip(members, weights, strict=True)
-    return Plan(keys, tuple(_part(m, statistics, left * w / total, each if m in takers else Fraction(0), context) for m, w in shares))
+    shares = {m: left * weight / sum(weights.values()) for m, weight in weights.items()}
+    keys = _keys(shares, statistics, epsilon * KEYS_SHARE, each, context) if private else None
+    drawn = (keys.label,) if isinstance(keys, CountedKeys) else None
+    parts = (_part(m, statistics, share, each if m in takers else Fraction(0), context) for m, share in shares.items() if m != drawn)
+    return Plan(keys, tuple(parts))
+
+
+def _keys(
+    shares: Mapping[tuple[str, ...], Fraction], statistics: Mapping[str, Statistic], epsilon: Fraction, delta: Fraction, context: Context
+) -> Keys | CountedKeys:
+    """People decide which keys are named; or rows do, together with the count that is asked anyway, if that hides no more.
+
+    A group has at least as many rows as people, so the lower threshold names more.
+    """
+    keys = Keys(epsilon, delta, context)
+    count = next((m for m in shares if len(m) == 1 and isinstance(statistics[m[0]], Count)), None)
+    if count is None:
+        return keys
+    both = CountedKeys(epsilon + shares[count], delta, context, count[0])
+    return both if both.threshold <= keys.threshold else keys

@@ -64,7 +64,7 @@ def boundary(accept: Callable[[Floats], Any], inside: Floats, outside: Floats) -
     """Walk from an accepted point towards a rejected one, in every coordinate at once; where the far end is accepted, go there."""
     far = np.asarray(accept(outside), bool)
     near, away = inside.copy(), outside.copy()
-    for _ in range(50):
+    for _ in range(36):
         middle = (near + away) / 2
         held = np.asarray(accept(middle), bool)
         near, away = np.where(held, middle, near), np.where(held, away, middle)

@@ -19,8 +19,9 @@ __all__ = ["GroupTotals", "Item", "Ranks", "Totals"]
 class Item:
     """One exact integer per group.
 
-    what: "rows" (all rows, or rows where `column` is not null), "units" (distinct unit ids), "sum" and "squares" of a column's grid
-    integers over its non-null rows, "counted" (rows for which frame.counted[index] is true).
+    what: "rows" (all rows, or rows where `column` is not null), "units" (distinct unit ids), "sum" of a column's grid integers x over its
+    non-null rows, "coarse" and "squares" the sums of x >> s and of (x >> s)^2 with s = coarse_shift(grid), so that a square has at most
+    40 bits, "counted" (rows for which frame.counted[index] is true).
     """
 
     what: str

@@ -1,0 +1,12 @@
+"""Spill folders of these tests live in a folder of their own."""
+
+from __future__ import annotations
+
+import tempfile
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def _own_temporary_folder(tmp_path_factory, monkeypatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path_factory.mktemp("spills")))

@@ -1,0 +1,252 @@
+"""A second engine in plain Python, slow and obvious: the oracle. It hashes by salted MD5, as the portable engine does."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+import hashlib
+import math
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from sordino.schema.column import Column
+from sordino.schema.frame import Frame
+from sordino.schema.predicate import And, Between, Compare, In, IsNull, Like, Literal, Name, Not, Or
+from sordino.sensitivity.distance import canonical
+from sordino.summaries.totals import GroupTotals, Item, Ranks, Totals
+from sordino.summaries.window import rank_window
+
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+WORDS = {"true": 1, "t": 1, "yes": 1, "y": 1, "1": 1, "false": 0, "f": 0, "no": 0, "n": 0, "0": 0}
+
+
+class Reference:
+    def __init__(self, table: Mapping[str, Sequence[Any]], columns: tuple[Column, ...]) -> None:
+        self.names = tuple(table)
+        self.columns = {column.name: column for column in columns}
+        self.rows = [dict(zip(self.names, row, strict=True)) for row in zip(*(list(values) for values in table.values()), strict=True)]
+
+    def header(self) -> tuple[str, ...]:
+        return self.names
+
+    def close(self) -> None:
+        return
+
+    @contextlib.contextmanager
+    def bounded(self, frame: Frame, salt: int) -> Iterator[Answer]:
+        rows = [made for row in self.rows if (made := self._made(frame, row)) is not None]
+        yield Answer(frame, bounded(frame, salt, rows) if frame.unit_column is not None else rows)
+
+    def _made(self, frame: Frame, row: Mapping[str, Any]) -> tuple[Any, tuple[Any, ...], tuple[Any, ...], tuple[bool, ...]] | None:
+        columns = {**self.columns, **{column.name: column for column in (*frame.by, *frame.columns)}}
+
+        def value(name: str) -> tuple[Column, Any]:
+            column = columns[name]
+            found = typed(column, row[name])
+            stands_in = found is None and column.nulls not in ("drop", None)
+            return column, typed(column, column.nulls) if stands_in else found
+
+        unit = unit_of(frame, row[frame.unit_column.name]) if frame.unit_column is not None else 0
+        if unit is None or (frame.where is not None and truth(frame.where, value) is not True):
+            return None
+        keys = tuple(value(column.name)[1] for column in frame.by)
+        for column, key in zip(frame.by, keys, strict=True):
+            if column.keys is not None and key not in [None if k is None else typed(column, k) for k in column.keys]:
+                return None
+        numbers = tuple(steps(column, value(column.name)[1]) for column in frame.columns)
+        return unit, keys, numbers, tuple(truth(predicate, value) is True for predicate in frame.counted)
+
+
+def unit_of(frame: Frame, value: Any) -> Any:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return None
+    if isinstance(value, int):
+        return value
+    if frame.unit_column.type == "int":
+        number = exact(value)
+        return int(number) if number is not None and number.denominator == 1 else None
+    return text(value).strip(" ").lower() if frame.fold_ids else text(value)
+
+
+def text(value: Any) -> str:
+    if isinstance(value, bytes):
+        return value.decode()
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def exact(value: Any) -> Fraction | float | None:
+    if isinstance(value, (bool, int)):
+        return Fraction(int(value))
+    if isinstance(value, bytes):
+        value = value.decode()
+    if isinstance(value, float):
+        value = str(value)
+    word = str(value).strip().lower()
+    if word in ("inf", "infinity", "+inf", "-inf", "-infinity"):
+        return -math.inf if word.startswith("-") else math.inf
+    return Fraction(word) if NUMBER.fullmatch(word) else None
+
+
+def typed(column: Column, value: Any) -> Any:
+    """The value in the column's type: an int, a Fraction, a float, a date, a UTC datetime or text; None for null."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return None
+    if column.type in ("cat", "id"):
+        return text(value)
+    if column.type in ("date", "timestamp"):
+        try:
+            moment = dt.datetime.fromisoformat(str(value).strip())
+        except ValueError:
+            return None
+        moment = moment.astimezone(dt.UTC) if moment.tzinfo else moment.replace(tzinfo=dt.UTC)
+        return moment.date() if column.type == "date" else moment
+    if column.type == "bool" and isinstance(value, str) and value.strip().lower() in WORDS:
+        return WORDS[value.strip().lower()]
+    number = exact(value)
+    if number is None:
+        return None
+    if column.type == "float":
+        return float(value) if isinstance(value, float) else float(number) if abs(number) < 10**300 else math.copysign(math.inf, number)
+    number = Fraction(max(-(10**20) + 1, min(10**20 - 1, number)))
+    if column.type == "decimal":
+        return number
+    whole = math.floor(max(-9 * 10**18, min(9 * 10**18, number)))
+    return whole if column.type == "int" else int(whole > 0)
+
+
+def steps(column: Column, value: Any) -> int | None:
+    if value is None:
+        return None
+    grid = column.grid()
+    if column.type == "date":
+        found = (value - EPOCH.date()).days
+    elif column.type == "timestamp":
+        found = (value - EPOCH) // dt.timedelta(seconds=1)
+    elif column.type == "float":
+        low, high = (float(Fraction(str(bound))) for bound in column.bounds)
+        found = math.floor(max(low, min(high, value)) / float(grid.step))
+    else:
+        found = math.floor(value / grid.step)
+    return max(0, min(grid.width, found - grid.low))
+
+
+def truth(predicate: Any, value: Any) -> bool | None:
+    """Three-valued logic: True, False, or None for unknown."""
+    match predicate:
+        case Compare(op, left, right):
+            return compare(op, side(left, right, value), side(right, left, value))
+        case Between(item, low, high):
+            return truth(And((Compare(">=", item, low), Compare("<=", item, high))), value)
+        case In(item, values):
+            return truth(Or(tuple(Compare("=", item, v) for v in values)), value)
+        case Like(item, pattern):
+            found = value(item.column)[1]
+            shape = "".join(".*" if c == "%" else "." if c == "_" else re.escape(c) for c in pattern)
+            return None if found is None else re.fullmatch(shape, found, re.DOTALL) is not None
+        case IsNull(item):
+            return value(item.column)[1] is None
+        case Not(part):
+            found = truth(part, value)
+            return None if found is None else not found
+        case And(parts):
+            found = [truth(part, value) for part in parts]
+            return False if False in found else None if None in found else True
+        case Or(parts):
+            found = [truth(part, value) for part in parts]
+            return True if True in found else None if None in found else False
+    raise TypeError(predicate)
+
+
+def side(item: Name | Literal, other: Name | Literal, value: Any) -> Any:
+    if isinstance(item, Name):
+        return value(item.column)[1]
+    column = value(other.column)[0] if isinstance(other, Name) else None
+    return float(item.value) if column is not None and column.type == "float" and item.value is not None else item.value
+
+
+def compare(op: str, left: Any, right: Any) -> bool | None:
+    if left is None or right is None:
+        return None
+    if isinstance(left, dt.datetime) != isinstance(right, dt.datetime) and isinstance(left, dt.date):
+        left, right = (d if isinstance(d, dt.datetime) else dt.datetime(d.year, d.month, d.day, tzinfo=dt.UTC) for d in (left, right))
+    return {"=": left == right, "<>": left != right}[op] if op in ("=", "<>") else eval(f"left {op} right")  # noqa: S307
+
+
+def hashed(salt: int, *parts: Any) -> str:
+    def piece(part: Any) -> str:
+        if part is None:
+            return "N"
+        if isinstance(part, dt.datetime):
+            part = (part - EPOCH) // dt.timedelta(seconds=1)
+        elif isinstance(part, dt.date):
+            part = (part - EPOCH.date()).days
+        word = str(part).lower() if isinstance(part, bool) else str(part)
+        return f"{len(word)}:{word}"
+
+    return hashlib.md5("".join(map(piece, (salt, *parts))).encode()).hexdigest()
+
+
+def bounded(frame: Frame, salt: int, rows: list[Any]) -> list[Any]:
+    people: dict[Any, dict[Any, list[Any]]] = defaultdict(lambda: defaultdict(list))
+    for row in rows:
+        people[row[0]][row[1]].append(row)
+    kept = []
+    for unit, groups in people.items():
+        for key in sorted(groups, key=lambda key: hashed(salt, unit, *key))[: frame.unit.max_groups]:
+            mine = sorted(groups[key], key=lambda row: hashed(salt, unit, *row[1], *row[2], *row[3]))
+            kept += mine[: frame.unit.max_rows]
+    return kept
+
+
+class Answer:
+    def __init__(self, frame: Frame, rows: list[Any]) -> None:
+        self.frame, self.groups = frame, defaultdict(list)
+        for row in rows:
+            self.groups[tuple(self._out(column, key) for column, key in zip(frame.by, row[1], strict=True))].append(row)
+
+    @staticmethod
+    def _out(column: Column, key: Any) -> Any:
+        return key if key is None or column.type != "bool" else bool(key)
+
+    def _keys(self) -> tuple[Any, ...]:
+        public = self.frame.public_groups
+        if public is not None:
+            return public
+        return tuple(sorted(self.groups, key=lambda key: tuple(map(canonical, key))))
+
+    def _rows(self, key: Any) -> list[Any]:
+        inside = tuple(None if k is None else self._out(c, typed(c, k)) for c, k in zip(self.frame.by, key, strict=True))
+        return self.groups.get(inside, [])
+
+    def _column(self, name: str) -> int:
+        return [column.name for column in self.frame.columns].index(name)
+
+    def ask(self, request: Any) -> Any:
+        if isinstance(request, Totals):
+            keys = self._keys()
+            return GroupTotals(keys, {item: np.array([self._total(item, self._rows(key)) for key in keys], object) for item in request.items})
+        assert isinstance(request, Ranks)
+        at = self._column(request.column)
+        width = self.frame.columns[at].grid().width
+        sorted_values = (
+            np.array(sorted(row[2][at] for row in self._rows(key) if row[2][at] is not None), dtype=np.int64)
+            for key in (self._keys() if request.keys is None else request.keys)
+        )
+        return (tuple(rank_window(x, q, request.radius, 0, width) for q in request.q) for x in sorted_values)
+
+    def _total(self, item: Item, rows: list[Any]) -> int:
+        if item.what == "units":
+            return len(rows) if self.frame.unit_column is None else len({row[0] for row in rows})
+        if item.what == "counted":
+            return sum(row[3][item.index] for row in rows)
+        if item.column is None:
+            return len(rows)
+        values = [row[2][self._column(item.column)] for row in rows]
+        values = [value for value in values if value is not None]
+        return {"rows": len(values), "sum": sum(values), "squares": sum(value * value for value in values)}[item.what]
