@@ -28,10 +28,10 @@ check: $(STAMP)  ## lint, types, layers
 
 test: check  ## everything CI runs
 	@command -v psql >/dev/null && ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || ./tools/apt postgresql
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup
+	@$(BIN)/python -m pytest -n 2
 
 audit: $(STAMP)  ## the slow audits
-	@SORDINO_AUDIT=full $(BIN)/python -m pytest tests/mechanisms tests/lab -n 2 --dist loadgroup
+	@SORDINO_AUDIT=full $(BIN)/python -m pytest tests/mechanisms tests/lab -n 2
 
 bench: $(STAMP)  ## speed and accuracy as ratios
 	@for task in noise sensitivity accounting ledger engine accuracy; do \

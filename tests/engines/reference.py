@@ -230,7 +230,9 @@ class Answer:
     def ask(self, request: Any) -> Any:
         if isinstance(request, Totals):
             keys = self._keys()
-            return GroupTotals(keys, {item: np.array([self._total(item, self._rows(key)) for key in keys], object) for item in request.items})
+            return GroupTotals(
+                keys, {item: np.array([self._total(item, self._rows(key)) for key in keys], object) for item in request.items}
+            )
         assert isinstance(request, Ranks)
         at = self._column(request.column)
         width = self.frame.columns[at].grid().width

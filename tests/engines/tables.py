@@ -31,13 +31,76 @@ NUMBERS = (AGE, WEIGHT, FINE, PRICE, SMOKER, BORN, SEEN)
 
 POOL: dict[str, list[Any]] = {
     "person": [1, 2, 3, 4, 5, 6, 7, 8, None],
-    "age": [0, 1, 35, 35, 36, 120, 121, -4, 10**30, -(10**30), None, 2**53 + 1, "17", " 18 ", "x", "", 41.7, -0.5, NAN, INF, -INF, b"19", True, "1e3"],
-    "weight": [0.0, -0.0, 1.5, 1e308, -1e308, 5e-324, NAN, INF, -INF, None, "2.25", "heavy", 3, 96.99999999999999, 97, "inf", "-inf", "nan", b"4.5"],
+    "age": [
+        0,
+        1,
+        35,
+        35,
+        36,
+        120,
+        121,
+        -4,
+        10**30,
+        -(10**30),
+        None,
+        2**53 + 1,
+        "17",
+        " 18 ",
+        "x",
+        "",
+        41.7,
+        -0.5,
+        NAN,
+        INF,
+        -INF,
+        b"19",
+        True,
+        "1e3",
+    ],
+    "weight": [
+        0.0,
+        -0.0,
+        1.5,
+        1e308,
+        -1e308,
+        5e-324,
+        NAN,
+        INF,
+        -INF,
+        None,
+        "2.25",
+        "heavy",
+        3,
+        96.99999999999999,
+        97,
+        "inf",
+        "-inf",
+        "nan",
+        b"4.5",
+    ],
     "fine": [0.1, 0.3, 0.30000000000000004, 1, 3.2, 3.3, 9.9, -1, None, NAN, "0.7", "?"],
     "price": [0.29, "0.29", "12.345", -0.5, -7, 99.99, "99.994", 1e300, "-1e300", None, NAN, INF, 5, "five", "1e1"],
     "smoker": [True, False, None, 1, 0, "yes", "no", "maybe", 2, -1, 0.5, NAN],
-    "born": ["1970-05-06", "1949-12-31", "2021-01-01", "not a date", None, dt.date(1999, 9, 9), dt.datetime(1980, 1, 1, 23, 59), "2000-02-30", 7],
-    "seen": ["2020-06-01 12:00:00.999999", "2020-06-01T12:00:00+02:00", dt.datetime(2020, 3, 1, 1, 2, 3, 500_000), "2019-01-01", None, "soon", "2022-01-01"],
+    "born": [
+        "1970-05-06",
+        "1949-12-31",
+        "2021-01-01",
+        "not a date",
+        None,
+        dt.date(1999, 9, 9),
+        dt.datetime(1980, 1, 1, 23, 59),
+        "2000-02-30",
+        7,
+    ],
+    "seen": [
+        "2020-06-01 12:00:00.999999",
+        "2020-06-01T12:00:00+02:00",
+        dt.datetime(2020, 3, 1, 1, 2, 3, 500_000),
+        "2019-01-01",
+        None,
+        "soon",
+        "2022-01-01",
+    ],
     "city": ["Ulm", "ulm", " Ulm", "Öhringen", "", "a'b", 'q"q', "100%", "a_b", None, "x\ny", "😀", "None", NAN, 7],
     "ward": [0, 1, 2, 3, None, "2", "two", 11],
 }
@@ -59,12 +122,25 @@ SMOKES = Column("smoker", "bool", keys=(True, False))
 FILLED = Column("age", "int", bounds=(0, 120), nulls=40)
 NAMED = Column("city", "cat", nulls="unknown")
 ADULT = Compare(">=", Name("age"), Literal(18))
-ODD = Or((Like(Name("city"), "_lm"), And((Not(IsNull(Name("weight"))), Compare("<", Name("weight"), Literal(Fraction(3, 2))))))
-CALENDAR = Or((Between(Name("born"), Literal(dt.date(1960, 1, 1)), Literal(dt.date(1999, 9, 9))), Compare(">", Name("seen"), Literal(dt.datetime(2020, 5, 1, tzinfo=dt.UTC)))))
+ODD = Or((Like(Name("city"), "_lm"), And((Not(IsNull(Name("weight"))), Compare("<", Name("weight"), Literal(Fraction(3, 2)))))))
+CALENDAR = Or(
+    (
+        Between(Name("born"), Literal(dt.date(1960, 1, 1)), Literal(dt.date(1999, 9, 9))),
+        Compare(">", Name("seen"), Literal(dt.datetime(2020, 5, 1, tzinfo=dt.UTC))),
+    )
+)
 HALVES = Not(In(Name("ward"), (Literal(1), Literal(Fraction(5, 2)), Literal(3))))
 BETWEEN_STEPS = And((Compare("<", Name("age"), Literal(Fraction(71, 2))), Compare("<>", Name("age"), Literal(Fraction(1, 3)))))
-SIDES = Or((Compare("<", Name("age"), Name("weight")), Compare("=", Literal(Fraction(29, 100)), Name("price")), Compare("=", Name("smoker"), Literal(True))))
-HOSTILE = Or((Compare("=", Name("city"), Literal("a'b")), Compare("=", Name("city"), Literal("'; DROP TABLE x; --\0")), Like(Name("city"), "%\"%")))
+SIDES = Or(
+    (
+        Compare("<", Name("age"), Name("weight")),
+        Compare("=", Literal(Fraction(29, 100)), Name("price")),
+        Compare("=", Name("smoker"), Literal(True)),
+    )
+)
+HOSTILE = Or(
+    (Compare("=", Name("city"), Literal("a'b")), Compare("=", Name("city"), Literal("'; DROP TABLE x; --\0")), Like(Name("city"), '%"%'))
+)
 
 FRAMES = {
     "rows": Frame(PrivacyUnit(), columns=NUMBERS, counted=(ADULT, ODD, CALENDAR, HALVES, BETWEEN_STEPS, SIDES, HOSTILE)),

@@ -105,7 +105,11 @@ def test_removing_one_person_changes_nobody_elses_rows(name: str, portable: bool
 @pytest.mark.parametrize("portable", [True, False])
 def test_every_group_and_every_row_is_as_likely_to_be_kept(portable: bool) -> None:
     people = 6_000
-    table = {"person": [p for p in range(people) for _ in range(5)], "city": ["a", "b", "c", "d", "e"] * people, "age": [1, 2, 3, 4, 5] * people}
+    table = {
+        "person": [p for p in range(people) for _ in range(5)],
+        "city": ["a", "b", "c", "d", "e"] * people,
+        "age": [1, 2, 3, 4, 5] * people,
+    }
     with open_source(table, (PERSON, CITY, AGE), portable=portable) as engine:
         for frame in (Frame(person(1, 1), PERSON, by=(CITY,)), Frame(person(1, 1), PERSON, columns=(AGE,), by=(AGE,))):
             with engine.bounded(frame, 2**100 + 7) as bounded:
