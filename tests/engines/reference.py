@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from sordino.schema.column import Column
+from sordino.schema.column import Column, coarse_shift
 from sordino.schema.frame import Frame
 from sordino.schema.predicate import And, Between, Compare, In, IsNull, Like, Literal, Name, Not, Or
 from sordino.sensitivity.distance import canonical
@@ -251,4 +251,5 @@ class Answer:
             return len(rows)
         values = [row[2][self._column(item.column)] for row in rows]
         values = [value for value in values if value is not None]
-        return {"rows": len(values), "sum": sum(values), "squares": sum(value * value for value in values)}[item.what]
+        coarse = [value >> coarse_shift(self.frame.columns[self._column(item.column)].grid()) for value in values]
+        return {"rows": len(values), "sum": sum(values), "coarse": sum(coarse), "squares": sum(c * c for c in coarse)}[item.what]

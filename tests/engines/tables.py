@@ -164,7 +164,7 @@ FRAMES = {
 
 def items(frame: Frame) -> tuple[Item, ...]:
     found = [Item("rows"), Item("units")]
-    found += [Item(what, column.name) for column in frame.columns for what in ("rows", "sum", "squares")]
+    found += [Item(what, column.name) for column in frame.columns for what in ("rows", "sum", "coarse", "squares")]
     return (*found, *(Item("counted", index=i) for i in range(len(frame.counted))))
 
 

@@ -8,9 +8,9 @@ import duckdb
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from schema.worlds import COLUMNS, VALUES, holds, leaf
 from sqlglot import parse_one
 
+from schema.worlds import COLUMNS, VALUES, holds, leaf
 from sordino.errors import QueryError
 from sordino.plan.parsing import parse_predicate, predicate_of
 from sordino.schema.column import Column
@@ -24,28 +24,55 @@ NINE = dt.datetime(2020, 1, 1, 9, tzinfo=dt.UTC)
 @pytest.mark.parametrize(
     ("text", "predicate"),
     [
-        ("age >= 18", Compare(">=", AGE, Literal(18))), ("18 <= age", Compare(">=", AGE, Literal(18))), ("age != 3", Compare("<>", AGE, Literal(3))),
-        ("age < 17.5", Compare("<=", AGE, Literal(17))), ("age <= 17.5", Compare("<=", AGE, Literal(17))), ("age > -0.5", Compare(">=", AGE, Literal(0))),
-        ("age >= 17.5", Compare(">=", AGE, Literal(18))), ("age = 1e2", Compare("=", AGE, Literal(100))), ("age = 5.0", Compare("=", AGE, Literal(5))),
-        ("income = 0.1", Compare("=", INCOME, Literal(Fraction(1, 10)))), ("income > -1e-3", Compare(">", INCOME, Literal(Fraction(-1, 1000)))),
-        ("income = 18", Compare("=", INCOME, Literal(Fraction(18)))), ("price <= 9.999", Compare("<=", Name("price"), Literal(Fraction(9999, 1000)))),
-        ("sex = 'it''s'", Compare("=", SEX, Literal("it's"))), ("sex IN ('f', 'm', 'f')", In(SEX, (Literal("f"), Literal("m")))),
-        ("sex NOT IN ('f')", Not(In(SEX, (Literal("f"),)))), ("sex LIKE 'f%'", Like(SEX, "f%")), ("sex NOT LIKE '_'", Not(Like(SEX, "_"))),
-        ("sex IS NULL", IsNull(SEX)), ("sex IS NOT NULL", Not(IsNull(SEX))), ("NOT sex IS NULL", Not(IsNull(SEX))), ("NOT NOT sex IS NULL", IsNull(SEX)),
-        ("age BETWEEN 1 AND 5", Between(AGE, Literal(1), Literal(5))), ("age BETWEEN 0.5 AND 5.5", Between(AGE, Literal(1), Literal(5))),
+        ("age >= 18", Compare(">=", AGE, Literal(18))),
+        ("18 <= age", Compare(">=", AGE, Literal(18))),
+        ("age != 3", Compare("<>", AGE, Literal(3))),
+        ("age < 17.5", Compare("<=", AGE, Literal(17))),
+        ("age <= 17.5", Compare("<=", AGE, Literal(17))),
+        ("age > -0.5", Compare(">=", AGE, Literal(0))),
+        ("age >= 17.5", Compare(">=", AGE, Literal(18))),
+        ("age = 1e2", Compare("=", AGE, Literal(100))),
+        ("age = 5.0", Compare("=", AGE, Literal(5))),
+        ("income = 0.1", Compare("=", INCOME, Literal(Fraction(1, 10)))),
+        ("income > -1e-3", Compare(">", INCOME, Literal(Fraction(-1, 1000)))),
+        ("income = 18", Compare("=", INCOME, Literal(Fraction(18)))),
+        ("price <= 9.999", Compare("<=", Name("price"), Literal(Fraction(9999, 1000)))),
+        ("sex = 'it''s'", Compare("=", SEX, Literal("it's"))),
+        ("sex IN ('f', 'm', 'f')", In(SEX, (Literal("f"), Literal("m")))),
+        ("sex NOT IN ('f')", Not(In(SEX, (Literal("f"),)))),
+        ("sex LIKE 'f%'", Like(SEX, "f%")),
+        ("sex NOT LIKE '_'", Not(Like(SEX, "_"))),
+        ("sex IS NULL", IsNull(SEX)),
+        ("sex IS NOT NULL", Not(IsNull(SEX))),
+        ("NOT sex IS NULL", Not(IsNull(SEX))),
+        ("NOT NOT sex IS NULL", IsNull(SEX)),
+        ("age BETWEEN 1 AND 5", Between(AGE, Literal(1), Literal(5))),
+        ("age BETWEEN 0.5 AND 5.5", Between(AGE, Literal(1), Literal(5))),
         ("age NOT BETWEEN 1 AND 5", Not(Between(AGE, Literal(1), Literal(5)))),
-        ("born = '2020-01-01'", Compare("=", BORN, Literal(dt.date(2020, 1, 1)))), ("born < DATE '2020-01-01'", Compare("<", BORN, Literal(dt.date(2020, 1, 1)))),
-        ("seen = '2020-01-01 10:00:00+01:00'", Compare("=", SEEN, Literal(NINE))), ("seen = TIMESTAMP '2020-01-01 09:00:00'", Compare("=", SEEN, Literal(NINE))),
+        ("born = '2020-01-01'", Compare("=", BORN, Literal(dt.date(2020, 1, 1)))),
+        ("born < DATE '2020-01-01'", Compare("<", BORN, Literal(dt.date(2020, 1, 1)))),
+        ("seen = '2020-01-01 10:00:00+01:00'", Compare("=", SEEN, Literal(NINE))),
+        ("seen = TIMESTAMP '2020-01-01 09:00:00'", Compare("=", SEEN, Literal(NINE))),
         ("seen = TIMESTAMPTZ '2020-01-01 09:00:00Z'", Compare("=", SEEN, Literal(NINE))),
         ("seen > DATE '2020-01-01'", Compare(">", SEEN, Literal(dt.datetime(2020, 1, 1, tzinfo=dt.UTC)))),
-        ("smoker", Compare("=", SMOKER, Literal(True))), ("smoker = FALSE", Compare("=", SMOKER, Literal(False))), ("NOT smoker", Not(Compare("=", SMOKER, Literal(True)))),
-        ("age < kids", Compare("<", AGE, Name("kids"))), ("age = income", Compare("=", AGE, INCOME)), ("sex = \"odd 'name\"\"\"", Compare("=", SEX, Name("odd 'name\""))),
-        ("age = 1 AND (sex = 'f' AND smoker)", And((Compare("=", AGE, Literal(1)), Compare("=", SEX, Literal("f")), Compare("=", SMOKER, Literal(True))))),
-        ("age = 1 OR sex = 'f' AND smoker", Or((Compare("=", AGE, Literal(1)), And((Compare("=", SEX, Literal("f")), Compare("=", SMOKER, Literal(True))))))),
+        ("smoker", Compare("=", SMOKER, Literal(True))),
+        ("smoker = FALSE", Compare("=", SMOKER, Literal(False))),
+        ("NOT smoker", Not(Compare("=", SMOKER, Literal(True)))),
+        ("age < kids", Compare("<", AGE, Name("kids"))),
+        ("age = income", Compare("=", AGE, INCOME)),
+        ('sex = "odd \'name"""', Compare("=", SEX, Name("odd 'name\""))),
+        (
+            "age = 1 AND (sex = 'f' AND smoker)",
+            And((Compare("=", AGE, Literal(1)), Compare("=", SEX, Literal("f")), Compare("=", SMOKER, Literal(True)))),
+        ),
+        (
+            "age = 1 OR sex = 'f' AND smoker",
+            Or((Compare("=", AGE, Literal(1)), And((Compare("=", SEX, Literal("f")), Compare("=", SMOKER, Literal(True)))))),
+        ),
         ("NOT age = 1 AND smoker", And((Not(Compare("=", AGE, Literal(1))), Compare("=", SMOKER, Literal(True))))),
         ("((age)) = ((1))", Compare("=", AGE, Literal(1))),
     ],
-)  # fmt: skip
+)
 def test_legal_filters(text, predicate):
     assert parse_predicate(text, COLUMNS) == predicate
 
@@ -62,7 +89,15 @@ def _text(dice, depth=4):
     return f"{_text(dice, depth - 1)} {kind} {_text(dice, depth - 1)}"
 
 
-TYPES = {"int": "BIGINT", "float": "DOUBLE", "decimal": "DECIMAL(12,2)", "cat": "VARCHAR", "date": "DATE", "timestamp": "TIMESTAMP", "bool": "BOOLEAN"}
+TYPES = {
+    "int": "BIGINT",
+    "float": "DOUBLE",
+    "decimal": "DECIMAL(12,2)",
+    "cat": "VARCHAR",
+    "date": "DATE",
+    "timestamp": "TIMESTAMP",
+    "bool": "BOOLEAN",
+}
 
 
 def _plain(value):
@@ -105,7 +140,9 @@ def test_a_qualified_name_must_be_this_tables():
 
 def test_names_match_exactly():
     columns = {"Age": Column("Age", "int"), "größe": Column("größe", "float")}
-    assert parse_predicate("Age = 1 OR größe > 2", columns) == Or((Compare("=", Name("Age"), Literal(1)), Compare(">", Name("größe"), Literal(Fraction(2)))))
+    assert parse_predicate("Age = 1 OR größe > 2", columns) == Or(
+        (Compare("=", Name("Age"), Literal(1)), Compare(">", Name("größe"), Literal(Fraction(2))))
+    )
     with pytest.raises(QueryError, match="SRD-201"):
         parse_predicate("age = 1", columns)
 

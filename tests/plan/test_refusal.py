@@ -4,8 +4,8 @@ import logging
 import time
 
 import pytest
-from schema.worlds import COLUMNS
 
+from schema.worlds import COLUMNS
 from sordino.errors import QueryError
 from sordino.plan.parsing import parse_predicate
 from sordino.plan.refusal import DEPTH, LENGTH, TOKENS
@@ -70,7 +70,11 @@ def test_a_filter_is_text(bad):
 
 
 def test_limits_are_said():
-    for text, limit in (("(" * 40 + "age = 1" + ")" * 40, DEPTH), ("age = 1" + " " * LENGTH, LENGTH), ("age = 1 AND " * 400 + "age = 1", TOKENS)):
+    for text, limit in (
+        ("(" * 40 + "age = 1" + ")" * 40, DEPTH),
+        ("age = 1" + " " * LENGTH, LENGTH),
+        ("age = 1 AND " * 400 + "age = 1", TOKENS),
+    ):
         assert f"{limit:,}" in str(_outcome(text))
 
 
@@ -84,13 +88,31 @@ def test_a_deep_caller_gets_an_error_and_no_crash():
 @pytest.mark.parametrize(
     ("text", "hint"),
     [
-        ("sex ILIKE 'f'", "Use LIKE"), ("age IN (SELECT 1)", "columns of one row"), ("lower(sex) = 'f'", "functions"), ("age + 1 = 2", "arithmetic"),
-        ("age = NULL", "IS NULL"), ("age::text = '1'", "Declare the column's type"), ("age = ?", "constant itself"), ("sex = \"f\"", "single quotes"),
-        ("age = '1'", "without quotes"), ("sex = 5", "single quotes"), ("born = '1.1.2020'", "YYYY-MM-DD"), ("smoker = 1", "TRUE or FALSE"),
-        ("agee = 1", "Did you mean 'age'"), ("Age = 1", "Did you mean 'age'"), ("t.age = 1", "this table: age"), ("age = 1; DROP TABLE x", "one condition"),
-        ("age = 1 -- x", "without comments"), ("sex < 'f'", "IN or IS NULL"), ("age <=> 1", "a IS NULL AND b IS NULL"), ("smoker IS TRUE", "= TRUE"),
-        ("CASE WHEN age = 1 THEN TRUE END", "AND and OR"), ("1 = 1", "Leave that condition out"), ("age = 1.5", "whole number"), ("age AND smoker", "IS NOT NULL"),
+        ("sex ILIKE 'f'", "Use LIKE"),
+        ("age IN (SELECT 1)", "columns of one row"),
+        ("lower(sex) = 'f'", "functions"),
+        ("age + 1 = 2", "arithmetic"),
+        ("age = NULL", "IS NULL"),
+        ("age::text = '1'", "Declare the column's type"),
+        ("age = ?", "constant itself"),
+        ('sex = "f"', "single quotes"),
+        ("age = '1'", "without quotes"),
+        ("sex = 5", "single quotes"),
+        ("born = '1.1.2020'", "YYYY-MM-DD"),
+        ("smoker = 1", "TRUE or FALSE"),
+        ("agee = 1", "Did you mean 'age'"),
+        ("Age = 1", "Did you mean 'age'"),
+        ("t.age = 1", "this table: age"),
+        ("age = 1; DROP TABLE x", "one condition"),
+        ("age = 1 -- x", "without comments"),
+        ("sex < 'f'", "IN or IS NULL"),
+        ("age <=> 1", "a IS NULL AND b IS NULL"),
+        ("smoker IS TRUE", "= TRUE"),
+        ("CASE WHEN age = 1 THEN TRUE END", "AND and OR"),
+        ("1 = 1", "Leave that condition out"),
+        ("age = 1.5", "whole number"),
+        ("age AND smoker", "IS NOT NULL"),
     ],
-)  # fmt: skip
+)
 def test_the_hint_fits_the_mistake(text, hint):
     assert hint in str(_outcome(text))

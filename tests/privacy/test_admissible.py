@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy.special import expit, logit
 
 from sordino.errors import QueryError
 from sordino.privacy import Law, admissible
 from sordino.privacy.dilation import Dilation
 from sordino.privacy.families import GaussianLaw, GeneralizedCauchy, LaplaceLaw, PowerLaw, StudentT
 
-LOGISTIC = Law(stats.logistic.pdf, stats.logistic.cdf, stats.logistic.ppf, "logistic")
+LOGISTIC = Law(lambda z: expit(z) * expit(-z), expit, logit, "logistic")
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 0.9])
@@ -51,7 +51,7 @@ def test_the_closed_forms_are_found() -> None:
     assert admissible(LaplaceLaw(), 1, 1e-12).alpha == pytest.approx(0.5, rel=1e-4)
     assert admissible(StudentT(4), 1).beta == pytest.approx(1 / 8, rel=1e-4)  # nu lambda <= epsilon/2
     assert admissible(GeneralizedCauchy(Fraction(4)), 1).beta == pytest.approx(1 / 6, rel=1e-4)  # (gamma - 1) lambda
-    assert admissible(LaplaceLaw(), 1).beta == 0.0  # no dilation of a light tail is pure
+    assert admissible(LaplaceLaw(), 1).beta < 1e-9  # no dilation of a light tail is pure
 
 
 @pytest.mark.parametrize("law", [LaplaceLaw(), GaussianLaw(), StudentT(2), PowerLaw(), LOGISTIC], ids=lambda law: law.name)
@@ -81,7 +81,8 @@ def staircase() -> Law:
 
 def test_a_staircase_is_judged_by_its_worst_dilation_and_not_by_its_largest() -> None:
     law = staircase()
-    assert Dilation(law, 0.0, 0.19).delta(0.15) < 1e-9 < 1e-3 < Dilation(law, 0.0, 0.05).delta(0.15)
+    assert Dilation(law, 0.0, 0.19).delta(0.15) < 1e-9
+    assert Dilation(law, 0.0, 0.05).delta(0.15) > 1e-3
     assert not admissible(law, 0.3, 1e-3, alpha=1e-3, beta=0.19).holds
 
 

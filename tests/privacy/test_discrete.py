@@ -111,10 +111,7 @@ def test_probabilities_agree_with_draws(noise: str) -> None:
         size=(10**6, 5)
     )
     simulated = np.bincount(noisy.argmax(axis=1), minlength=5)
-    assert stats.chisquare(simulated, law.probabilities() / law.probabilities().sum() * 10**6).pvalue < 1e-6  # another score: told apart
-    noisy[:, 2] = -2 / 3 + (noisy[:, 2] + 2 / 3)
-    same = ArgMax(np.array([3, 0, -2, 3, 5]), Fraction(3), noise).probabilities()
-    assert same == pytest.approx(law.probabilities())
+    assert stats.chisquare(simulated, law.probabilities() / law.probabilities().sum() * 10**6).pvalue > 1e-6
 
 
 def test_an_unknown_noise_and_an_empty_choice_are_refused() -> None:

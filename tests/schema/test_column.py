@@ -40,11 +40,16 @@ def test_a_grid_integer_means_a_value_of_the_columns_kind():
 @pytest.mark.parametrize(
     ("column", "code"),
     [
-        (Column("a", "cat"), "SRD-203"), (Column("a", "id"), "SRD-203"), (Column("a", "never"), "SRD-203"), (Column("a", "int"), "SRD-202"),
-        (Column("a", "float", (1, 1)), "SRD-202"), (Column("a", "float", (0, float("nan"))), "SRD-202"),
-        (Column("a", "date", ("soon", "later")), "SRD-202"), (Column("a", "timestamp", (1, 2)), "SRD-202"),
+        (Column("a", "cat"), "SRD-203"),
+        (Column("a", "id"), "SRD-203"),
+        (Column("a", "never"), "SRD-203"),
+        (Column("a", "int"), "SRD-202"),
+        (Column("a", "float", (1, 1)), "SRD-202"),
+        (Column("a", "float", (0, float("nan"))), "SRD-202"),
+        (Column("a", "date", ("soon", "later")), "SRD-202"),
+        (Column("a", "timestamp", (1, 2)), "SRD-202"),
     ],
-)  # fmt: skip
+)
 def test_without_a_grid_there_is_an_error_with_the_fix(column, code):
     with pytest.raises(QueryError) as caught:
         column.grid()

@@ -34,18 +34,31 @@ def test_the_example_of_the_documentation():
 @pytest.mark.parametrize(
     ("facts", "column"),
     [
-        ("int", Column("c", "int")), ("string", Column("c", "cat")), ("Decimal( 10 , 2 )", Column("c", "decimal", scale=2)),
-        ("timestamp", Column("c", "timestamp")), ("bool", Column("c", "bool", keys=(False, True))), ("id", Column("c", "id")),
-        ({"access": "never"}, Column("c", "never")), ({"type": "cat", "access": "never"}, Column("c", "never")),
+        ("int", Column("c", "int")),
+        ("string", Column("c", "cat")),
+        ("Decimal( 10 , 2 )", Column("c", "decimal", scale=2)),
+        ("timestamp", Column("c", "timestamp")),
+        ("bool", Column("c", "bool", keys=(False, True))),
+        ("id", Column("c", "id")),
+        ({"access": "never"}, Column("c", "never")),
+        ({"type": "cat", "access": "never"}, Column("c", "never")),
         ({"bounds": (dt.date(2020, 1, 1), dt.date(2021, 1, 1))}, Column("c", "date", (dt.date(2020, 1, 1), dt.date(2021, 1, 1)))),
         ({"type": "date", "bounds": ["2020-01-01", "2021-01-01"]}, Column("c", "date", (dt.date(2020, 1, 1), dt.date(2021, 1, 1)))),
-        ({"bounds": (dt.datetime(2020, 1, 1), dt.datetime(2021, 1, 1))},
-         Column("c", "timestamp", (dt.datetime(2020, 1, 1, tzinfo=dt.UTC), dt.datetime(2021, 1, 1, tzinfo=dt.UTC)))),
-        ({"type": "cat", "keys": "private"}, Column("c", "cat")), ({"keys": "private"}, Column("c", "cat")),
-        ({"values": ["a", None]}, Column("c", "cat", keys=("a", None))), ({"values": [3, 1]}, Column("c", "int", keys=(3, 1))),
-        ({"values": [True]}, Column("c", "bool", keys=(True,))), ({"type": "bool", "keys": "private"}, Column("c", "bool")),
+        (
+            {"bounds": (dt.datetime(2020, 1, 1), dt.datetime(2021, 1, 1))},
+            Column("c", "timestamp", (dt.datetime(2020, 1, 1, tzinfo=dt.UTC), dt.datetime(2021, 1, 1, tzinfo=dt.UTC))),
+        ),
+        ({"type": "cat", "keys": "private"}, Column("c", "cat")),
+        ({"keys": "private"}, Column("c", "cat")),
+        ({"values": ["a", None]}, Column("c", "cat", keys=("a", None))),
+        ({"values": [3, 1]}, Column("c", "int", keys=(3, 1))),
+        ({"values": [True]}, Column("c", "bool", keys=(True,))),
+        ({"type": "bool", "keys": "private"}, Column("c", "bool")),
         ({"type": "int", "bounds": (0.0, 1e3), "nulls": 7}, Column("c", "int", (0, 1000), nulls=7)),
-        ({"type": "decimal(4,2)", "bounds": ("-9.99", Decimal("9.99"))}, Column("c", "decimal", (Fraction(-999, 100), Fraction(999, 100)), scale=2)),
+        (
+            {"type": "decimal(4,2)", "bounds": ("-9.99", Decimal("9.99"))},
+            Column("c", "decimal", (Fraction(-999, 100), Fraction(999, 100)), scale=2),
+        ),
         ({"type": "float", "bounds": (0.5, 1.5), "nulls": 0.5}, Column("c", "float", (0.5, 1.5), nulls=0.5)),
         ({"type": "float", "bounds": (0.1, 1.5), "nulls": "0.1"}, Column("c", "float", (0.1, 1.5), nulls=Fraction(1, 10))),
         ({"type": "cat", "values": ["a", "b"], "nulls": "b"}, Column("c", "cat", keys=("a", "b"), nulls="b")),
@@ -53,7 +66,7 @@ def test_the_example_of_the_documentation():
         ({"type": "int", "bounds": None, "shape": None}, Column("c", "int")),
         ({"type": "float", "bounds": (0, 1), "resolution": Fraction(1, 3)}, Column("c", "float", (0, 1), resolution=Fraction(1, 3))),
     ],
-)  # fmt: skip
+)
 def test_a_type_is_declared_or_follows_from_the_declaration(facts, column):
     assert declare({"c": facts}) == {"c": column}
 
@@ -130,7 +143,7 @@ REFUSED = {
     "nulls of a bool": ({"type": "bool", "nulls": 1}, "drop"),
     "nulls among no values": ({"type": "cat", "values": ["a"], "nulls": "b"}, "among the values"),
     "nulls nan": ({"type": "float", "bounds": (0, 5), "nulls": float("nan")}, "drop"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", REFUSED)
@@ -146,11 +159,24 @@ def test_a_wrong_declaration_is_refused_with_the_fix(case):
     assert not error.spent
 
 
-@pytest.mark.parametrize("arguments", [
-    {"columns": {"a": {"bounds": (0, 1)}}, "bounds": {"a": (0, 1)}}, {"columns": {"a": {"values": ["x"]}}, "keys": {"a": ["x"]}},
-    {"columns": {"a": "int"}, "unit": "a"}, {"bounds": {"a": (0, 1)}, "unit": "a"}, {"columns": ["a"]}, {"bounds": (0, 1)}, {"columns": {5: "int"}},
-    {"columns": {"": "int"}}, {"columns": {"a\x00": "int"}}, {"columns": {"\ud800": "int"}}, {"unit": ""}, {"unit": 5}, {"columns": {"a" * 1001: "int"}},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"columns": {"a": {"bounds": (0, 1)}}, "bounds": {"a": (0, 1)}},
+        {"columns": {"a": {"values": ["x"]}}, "keys": {"a": ["x"]}},
+        {"columns": {"a": "int"}, "unit": "a"},
+        {"bounds": {"a": (0, 1)}, "unit": "a"},
+        {"columns": ["a"]},
+        {"bounds": (0, 1)},
+        {"columns": {5: "int"}},
+        {"columns": {"": "int"}},
+        {"columns": {"a\x00": "int"}},
+        {"columns": {"\ud800": "int"}},
+        {"unit": ""},
+        {"unit": 5},
+        {"columns": {"a" * 1001: "int"}},
+    ],
+)
 def test_contradictions_and_impossible_names_are_refused(arguments):
     with pytest.raises(QueryError) as caught:
         declare(**arguments)
@@ -177,7 +203,7 @@ def test_what_nobody_declared_is_text_with_private_keys():
 
 
 def test_a_declared_column_must_be_in_the_source():
-    with pytest.raises(QueryError, match="SRD-201.*Did you mean 'age'"):
+    with pytest.raises(QueryError, match=r"SRD-201.*Did you mean 'age'"):
         complete(declare({"agee": "int"}), ["age"])
     with pytest.raises(QueryError, match="SRD-204"):
         complete({}, ["a", "a"])

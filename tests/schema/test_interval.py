@@ -34,15 +34,30 @@ def test_narrowed_bounds_keep_every_kept_value(predicate, row):
 @pytest.mark.parametrize(
     ("text", "column", "bounds"),
     [
-        ("age >= 18", "age", (18, 120)), ("age > 18 AND age <= 65", "age", (19, 65)), ("age BETWEEN 18 AND 200", "age", (18, 120)),
-        ("NOT age < 18", "age", (18, 120)), ("age IN (5, 3, 9)", "age", (3, 9)), ("age < 10 OR age BETWEEN 20 AND 30", "age", (0, 30)),
-        ("age < 10 OR sex = 'f'", "age", (0, 120)), ("age < 10 OR age IS NULL", "age", (0, 120)), ("age > 200", "age", (0, 120)),
-        ("age = 5", "age", (0, 120)), ("age <> 5", "age", (0, 120)), ("age > 50 AND age < 20", "age", (0, 120)), ("60 > age", "age", (0, 59)),
-        ("age NOT IN (1, 2)", "age", (0, 120)), ("NOT (age < 18 OR age > 65)", "age", (18, 65)), ("sex = 'f'", "age", (0, 120)),
-        ("income < 0.5", "income", (0, Fraction(1, 2))), ("price >= 9.99", "price", (Fraction(999, 100), 999)), ("age < kids", "age", (0, 120)),
-        ("born >= '2000-01-01'", "born", (dt.date(2000, 1, 1), dt.date(2030, 1, 1))), ("smoker", "smoker", None), ("sex = 'f'", "sex", None),
+        ("age >= 18", "age", (18, 120)),
+        ("age > 18 AND age <= 65", "age", (19, 65)),
+        ("age BETWEEN 18 AND 200", "age", (18, 120)),
+        ("NOT age < 18", "age", (18, 120)),
+        ("age IN (5, 3, 9)", "age", (3, 9)),
+        ("age < 10 OR age BETWEEN 20 AND 30", "age", (0, 30)),
+        ("age < 10 OR sex = 'f'", "age", (0, 120)),
+        ("age < 10 OR age IS NULL", "age", (0, 120)),
+        ("age > 200", "age", (0, 120)),
+        ("age = 5", "age", (0, 120)),
+        ("age <> 5", "age", (0, 120)),
+        ("age > 50 AND age < 20", "age", (0, 120)),
+        ("60 > age", "age", (0, 59)),
+        ("age NOT IN (1, 2)", "age", (0, 120)),
+        ("NOT (age < 18 OR age > 65)", "age", (18, 65)),
+        ("sex = 'f'", "age", (0, 120)),
+        ("income < 0.5", "income", (0, Fraction(1, 2))),
+        ("price >= 9.99", "price", (Fraction(999, 100), 999)),
+        ("age < kids", "age", (0, 120)),
+        ("born >= '2000-01-01'", "born", (dt.date(2000, 1, 1), dt.date(2030, 1, 1))),
+        ("smoker", "smoker", None),
+        ("sex = 'f'", "sex", None),
     ],
-)  # fmt: skip
+)
 def test_bounds_after_a_filter(text, column, bounds):
     assert narrow(parse_predicate(text, COLUMNS), COLUMNS[column]) == bounds
 

@@ -38,7 +38,12 @@ def test_every_word_of_sql_can_be_a_column_name():
         columns = {word: Column(word, "cat"), "other": Column("other", "cat")}
         item = Name(word)
         same, listed, alike = Compare("=", item, Literal("x")), In(item, (Literal("x"), Literal("y"))), Like(item, "x%")
-        for predicate in (same, Or((Not(same), Not(IsNull(item)))), And((IsNull(item), Not(listed), alike)), Compare("<>", Name("other"), item)):
+        for predicate in (
+            same,
+            Or((Not(same), Not(IsNull(item)))),
+            And((IsNull(item), Not(listed), alike)),
+            Compare("<>", Name("other"), item),
+        ):
             assert parse_predicate(describe(predicate), columns) == predicate, word
 
 
@@ -49,20 +54,39 @@ def test_any_name_and_any_text_survive(name, value):
     assert parse_predicate(describe(predicate), {name: Column(name, "cat")}) == predicate
 
 
-@given(st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**20), max_value=10**20, places=12).map(Fraction), st.integers(-40, 40))
+@given(
+    st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**20), max_value=10**20, places=12).map(Fraction), st.integers(-40, 40)
+)
 def test_numbers_are_written_exactly(number, power):
     value = number * Fraction(10) ** power
     assert Fraction(number_text(value)) == value
 
 
 def test_cards_read_well():
-    texts = ["age >= 18 AND sex IN ('f', 'm')", "NOT (age = 1 OR smoker = TRUE)", "born BETWEEN DATE '2000-01-01' AND DATE '2001-01-01'",
-             "income > 0.5 AND (sex = 'it''s' OR sex IS NOT NULL)", "seen < TIMESTAMP '2020-01-01 10:00:00'", "age NOT IN (1, 2)"]  # fmt: skip
+    texts = [
+        "age >= 18 AND sex IN ('f', 'm')",
+        "NOT (age = 1 OR smoker = TRUE)",
+        "born BETWEEN DATE '2000-01-01' AND DATE '2001-01-01'",
+        "income > 0.5 AND (sex = 'it''s' OR sex IS NOT NULL)",
+        "seen < TIMESTAMP '2020-01-01 10:00:00'",
+        "age NOT IN (1, 2)",
+    ]
     for text in texts:
         assert describe(parse_predicate(text, COLUMNS)) == text
 
 
-@pytest.mark.parametrize(("value", "text"), [(0, "0"), (Fraction(1, 4), "0.25"), (-Fraction(1, 8), "-0.125"), (10**9, "1e9"), (1_000_000, "1000000"),
-                                             (Fraction(1, 10**12), "1e-12"), (Fraction(1, 3), "1/3"), (-120, "-120")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0"),
+        (Fraction(1, 4), "0.25"),
+        (-Fraction(1, 8), "-0.125"),
+        (10**9, "1e9"),
+        (1_000_000, "1000000"),
+        (Fraction(1, 10**12), "1e-12"),
+        (Fraction(1, 3), "1/3"),
+        (-120, "-120"),
+    ],
+)
 def test_number_texts(value, text):
     assert number_text(value) == text

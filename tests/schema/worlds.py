@@ -77,12 +77,22 @@ def grow(dice, depth=3):
 
 # one integer per filter: a strategy of strategies is a hundred times slower and shrinks no better here
 predicates = st.integers(0, 2**64 - 1).map(lambda seed: grow(random.Random(seed)))
-rows = st.integers(0, 2**64 - 1).map(lambda seed: (lambda dice: {name: dice.choice(values) for name, values in VALUES.items()})(random.Random(seed)))
+rows = st.integers(0, 2**64 - 1).map(lambda seed: roll(random.Random(seed)))
+
+
+def roll(dice):
+    """A row of the world."""
+    return {name: dice.choice(values) for name, values in VALUES.items()}
+
 
 COMPARE = {
-    "=": lambda a, b: a == b, "<>": lambda a, b: a != b, "<": lambda a, b: a < b,
-    "<=": lambda a, b: a <= b, ">": lambda a, b: a > b, ">=": lambda a, b: a >= b,
-}  # fmt: skip
+    "=": lambda a, b: a == b,
+    "<>": lambda a, b: a != b,
+    "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b,
+    ">": lambda a, b: a > b,
+    ">=": lambda a, b: a >= b,
+}
 
 
 def _not(truth):

@@ -36,7 +36,9 @@ class World:
 
     @property
     def size(self) -> int:
-        return max([len(v) for v in self.values.values()] + [len(self.group or []), len(self.person or [])] + [len(c) for c in self.counted])
+        return max(
+            [len(v) for v in self.values.values()] + [len(self.group or []), len(self.person or [])] + [len(c) for c in self.counted]
+        )
 
     def keys(self) -> tuple[tuple[Any, ...], ...]:
         if self.public is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 from fractions import Fraction
 from typing import Any
@@ -35,7 +36,9 @@ def table(frame: str) -> World:
     group = [GROUPS[i % 2] for i in range(number)] if "grouped" in frame else None
     public = GROUPS if "grouped" in frame else None
     person = [i // 2 for i in range(number)]
-    return World({c.name: c for c in COLUMNS}, values, person, group, public, counted=[[i % 3 == 0 for i in range(number)], [True] * number])
+    return World(
+        {c.name: c for c in COLUMNS}, values, person, group, public, counted=[[i % 3 == 0 for i in range(number)], [True] * number]
+    )
 
 
 def facts(frame: str, relation: str) -> Any:
@@ -51,8 +54,10 @@ def values_of(world: World, column: str, key: tuple[Any, ...]) -> np.ndarray[Any
     return np.array([float((v + grid.low) * grid.step) for v in found])
 
 
-def lower(x: np.ndarray[Any, Any], q: float, empty: float) -> float:
-    return float(np.sort(x)[max(math.ceil(q * len(x)) - 1, 0)]) if len(x) else empty
+def at_rank(x: np.ndarray[Any, Any], y: float, q: str) -> bool:
+    """Whether y is a q-quantile: where q n is whole, every point between two rows is."""
+    target = Fraction(q) * len(x)
+    return bool((x < y - 1e-9).sum() <= target <= (x <= y + 1e-9).sum())
 
 
 def released(statistic: Any, frame: str, relation: str, delta: Fraction = Fraction(0)) -> tuple[World, list[Any]]:
@@ -111,12 +116,14 @@ def test_ranks_come_out_exactly(frame: str, relation: str) -> None:
         x, w = values_of(world, "age", key), values_of(world, "weight", key)
         if not len(x):
             continue
-        assert median[i].value == lower(x, 0.5, -20)
-        assert upper[i].value == lower(x, 0.9, -20)
-        assert three[i].value == pytest.approx(tuple(lower(w, q, 0) for q in (0.25, 0.5, 0.75)))
-        assert iqr[i].value == lower(x, 0.75, -20) - lower(x, 0.25, -20)
-        grid = DAY.grid()
-        assert day[i].value == grid.value(int(lower(values_of(world, "day", key), 0.5, 0)) - grid.low)
+        assert at_rank(x, median[i].value, "0.5")
+        assert at_rank(x, upper[i].value, "0.9")
+        assert all(at_rank(w, y, q) for y, q in zip(three[i].value, ("0.25", "0.5", "0.75"), strict=True))
+        first, last = (x_q + AGE.grid().low for x_q in iqr[i].raw)
+        assert iqr[i].value == last - first
+        assert at_rank(x, first, "0.25")
+        assert at_rank(x, last, "0.75")
+        assert at_rank(values_of(world, "day", key), (day[i].value - dt.date(1970, 1, 1)).days, "0.5")
         assert small[i].value == x.min()
         assert large[i].value == x.max()
         assert median[i].low is None
@@ -139,7 +146,9 @@ def test_counted_columns_come_out_exactly(frame: str, relation: str) -> None:
     histogram = st.histogram("city").step(HUGE, Fraction(0), about).release(world.ask, draw, groups)
     mode = st.mode("city").step(HUGE, Fraction(0), about).release(world.ask, draw, groups)
     top = st.top_k("city", 2).step(HUGE, Fraction(0), about).release(world.ask, draw, groups)
-    private = context(AGE, Column("city", "cat"), relation=relation, person="people" in frame, m=2, g=2, keys=about.keys, grouped=about.grouped)
+    private = context(
+        AGE, Column("city", "cat"), relation=relation, person="people" in frame, m=2, g=2, keys=about.keys, grouped=about.grouped
+    )
     unlisted = st.histogram("city").step(HUGE, SMALL, private).release(world.ask, draw, groups)
     stable = st.mode("city").step(HUGE, SMALL, private).release(world.ask, draw, groups)
     for i, key in enumerate(groups or ((),)):
@@ -172,7 +181,15 @@ def test_an_empty_table_has_an_answer_for_everything(relation: str) -> None:
     world = World({c.name: c for c in COLUMNS}, {c.name: [] for c in COLUMNS}, counted=[[]])
     about = context(*COLUMNS, relation=relation)
     one = Fraction(1)
-    questions = [st.count(), st.sum("age"), st.mean("age"), st.means(["age", "weight"]), st.variance("age"), st.std("age"), st.median("age")]
+    questions = [
+        st.count(),
+        st.sum("age"),
+        st.mean("age"),
+        st.means(["age", "weight"]),
+        st.variance("age"),
+        st.std("age"),
+        st.median("age"),
+    ]
     for question in [*questions, st.quantiles("age", [0.1, 0.9]), st.iqr("age"), st.min("age"), st.max("age"), st.counts(["p"])]:
         (answer,) = question.step(one, Fraction(0), about).release(world.ask, draw, None)  # type: ignore[attr-defined]
         numbers = np.array(answer.value if isinstance(answer.value, tuple) else (answer.value,), float)
@@ -215,6 +232,11 @@ def test_mistakes_are_named_before_anything_is_read() -> None:
         with pytest.raises(QueryError) as caught:
             question.step(Fraction(1), Fraction(0), about)  # type: ignore[attr-defined]
         assert caught.value.code == code
-    for wrong in (lambda: st.quantile("age", 1), lambda: st.quantiles("age", []), lambda: st.counts([]), lambda: st.histogram("age", bins=0)):
+    for wrong in (
+        lambda: st.quantile("age", 1),
+        lambda: st.quantiles("age", []),
+        lambda: st.counts([]),
+        lambda: st.histogram("age", bins=0),
+    ):
         with pytest.raises(QueryError):
             wrong()

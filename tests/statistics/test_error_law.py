@@ -99,8 +99,8 @@ def law_median(law: np.ndarray[Any, Any], truth: float) -> float:
 def test_quantiles_follow_the_mechanisms_own_law(q: str, epsilon: str) -> None:
     truth = float(np.quantile(X, float(q)))
     (mechanism,) = st.quantile("income", q).step(Fraction(epsilon), Fraction(0), PLAIN).mechanisms
-    found = np.median(errors(simulated(st.quantile("income", q), epsilon, draws=6000), truth))
-    assert found <= 1.05 * law_median(exact_law(mechanism), truth) + 1
+    found = errors(simulated(st.quantile("income", q), epsilon, draws=6000), truth)
+    assert np.mean(found <= 1.05 * law_median(exact_law(mechanism), truth) + 1) >= 0.5 - 4 * 0.5 / math.sqrt(6000)
 
 
 def test_the_interquartile_range_follows_the_law_of_two_quartiles() -> None:
@@ -109,7 +109,8 @@ def test_the_interquartile_range_follows_the_law_of_two_quartiles() -> None:
     low, high = (np.searchsorted(np.cumsum(exact_law(m)), rng.random(100_000)) for m in step.mechanisms)
     truth = float(np.quantile(X, 0.75) - np.quantile(X, 0.25))
     law = np.median(np.abs(np.maximum(high - low, 0) - truth))
-    assert np.median(errors(simulated(st.iqr("income"), "1", draws=6000), truth)) <= 1.05 * law + 1
+    found = errors(simulated(st.iqr("income"), "1", draws=6000), truth)
+    assert np.mean(found <= 1.05 * law + 1) >= 0.5 - 4 * 0.5 / math.sqrt(6000)
 
 
 @pytest.mark.parametrize(("q", "relation"), [("0.5", "add_remove"), ("0.9", "add_remove"), ("0.25", "replace")])

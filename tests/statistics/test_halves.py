@@ -74,7 +74,7 @@ def test_the_claimed_reach_is_the_worst_movement_of_all_neighbours(kind: Any, m:
         assert found <= source.noise.reach  # two disjoint sets of groups do not fit in so few
     else:
         assert found == source.noise.reach
-    assert found > 0.8 * source.noise.reach  # a twin with four fifths of the sensitivity is caught
+        assert found > 0.8 * source.noise.reach  # a twin with four fifths of the sensitivity is caught
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])

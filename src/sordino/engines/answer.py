@@ -53,19 +53,9 @@ class Answer:
         return list(zip(*columns, strict=True)) if columns else [()]
 
     def _totals(self, items: tuple[Item, ...]) -> GroupTotals:
-        parts = [self._text.parts(item) for item in items]
-        sums = [total for part in parts for total, _ in part]
-        found = self._fetch(self._text.grouped(self._table, sums or ["count(*)"]))
+        found = self._fetch(self._text.grouped(self._table, [self._text.total(item) for item in items] or ["count(*)"]))
         keys, place = self._placed(self._groups(found))
-        values, at = {}, 0
-        for item, part in zip(items, parts, strict=True):
-            total: Any = 0
-            for _, weight in part:
-                column = found[f"s{at}"]
-                total = total + (column if column.dtype.kind == "i" else np.array([int(text) for text in column], dtype=object)) * weight
-                at += 1
-            values[item] = _integers(total, place, len(keys))
-        return GroupTotals(keys, values)
+        return GroupTotals(keys, {item: _integers(found[f"s{i}"], place, len(keys)) for i, item in enumerate(items)})
 
     def _placed(self, occur: list[Key]) -> tuple[tuple[Key, ...], NDArray[np.intp]]:
         """All keys in their public order, and where in it each key that occurs belongs."""
@@ -148,9 +138,10 @@ def _literal(part: Any) -> str:
     return "NULL" if part is None else quoted(part) if isinstance(part, str) else str(part)
 
 
-def _integers(total: Any, place: NDArray[np.intp], groups: int) -> NDArray[Any]:
+def _integers(found: NDArray[Any], place: NDArray[np.intp], groups: int) -> NDArray[Any]:
     """One exact integer per group in public order, as 64-bit integers when they all fit."""
-    fits = total.dtype.kind == "i" or all(-LARGE <= value < LARGE for value in total)
+    total = found if found.dtype.kind == "i" else [int(text) for text in found]
+    fits = found.dtype.kind == "i" or all(value < LARGE for value in total)  # grid integers are never negative
     values: NDArray[Any] = np.zeros(groups, dtype=np.int64 if fits else object)
     values[place] = total
     return values

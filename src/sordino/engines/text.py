@@ -135,24 +135,24 @@ class Text:
                 return f"q{i}"
         raise QueryError("SRD-201", f"column {name!r} is not part of this frame.", "Add it to the frame's columns.")
 
-    def parts(self, item: Item) -> list[tuple[str, int]]:
-        """The sums an item is made of, each with its integer weight."""
+    def total(self, item: Item) -> str:
+        """The aggregate an item asks for."""
         if item.what == "rows":
-            return [("count(*)" if item.column is None else f"count({self.column(item.column)})", 1)]
+            return "count(*)" if item.column is None else f"count({self.column(item.column)})"
         if item.what == "units":
             # with one row per person and group, rows are people
             single = self.frame.unit_column is None or self.frame.unit.max_rows == 1
-            return [("count(*)" if single else "count(DISTINCT u)", 1)]
+            return "count(*)" if single else "count(DISTINCT u)"
         if item.what == "counted":
-            return [(f"count(CASE WHEN b{item.index} THEN 1 END)", 1)]
+            return f"count(CASE WHEN b{item.index} THEN 1 END)"
         q = self.column(item.column)
         if item.what == "sum":
-            return [(f"sum({q})", 1)]
+            return f"sum({q})"
         if item.what not in ("coarse", "squares"):
             raise QueryError("SRD-106", f"{item.what!r} is not a total.", "Ask for rows, units, sum, coarse, squares or counted.")
         shift = coarse_shift(next(column for column in self.frame.columns if column.name == item.column).grid())
         x = f"({q} >> {shift})" if shift else q
-        return [(f"sum({x})" if item.what == "coarse" else f"sum({x} * {x})", 1)]
+        return f"sum({x})" if item.what == "coarse" else f"sum({x} * {x})"
 
     def grouped(self, table: str, sums: Sequence[str]) -> str:
         """One row per group that occurs: its keys, then each sum as text, because 128-bit integers turn into doubles on the way out."""

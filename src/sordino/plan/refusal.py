@@ -69,6 +69,8 @@ def check_tokens(tokens: Sequence[Token]) -> None:
             _refuse("a comment", "Write the condition without comments.")
         if kind in BANNED:
             _refuse(*BANNED[kind])
+        if kind == T.NOT and token.text == "!":  # elsewhere it binds more tightly than NOT, or means factorial
+            _refuse("an exclamation mark", "Write NOT.")
         if kind == T.VAR and token.text.lower() == "if":  # the reader would take the rest for a command, and log it
             _refuse("IF", 'Write it with AND and OR; a column of that name goes in double quotes: "if".')
         if kind == T.L_PAREN:

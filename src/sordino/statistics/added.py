@@ -65,6 +65,10 @@ class Added:
     reach: int
     moved: int = 1
 
+    def __post_init__(self) -> None:
+        if not self.discrete:
+            _ = self.mechanism  # refuses noise of impossible width before anything is charged
+
     @property
     def scale(self) -> Fraction:
         return self.reach / self.epsilon
@@ -125,6 +129,9 @@ class AddedGaussian:
     delta: Fraction
     reach: Fraction
     moved: int = 2
+
+    def __post_init__(self) -> None:
+        _ = self.mechanism.scale
 
     @property
     def mechanism(self) -> Gaussian:

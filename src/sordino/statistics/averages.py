@@ -49,6 +49,9 @@ class MeansStep:
     context: Context
     bar: str = "exact"
 
+    def __post_init__(self) -> None:
+        _ = self.noise  # every refusal comes before the charge
+
     @cached_property
     def noise(self) -> Added | AddedGaussian:
         d = len(self.names)

@@ -138,7 +138,9 @@ class Bernstein:
             noise = self.noise.tail([w * self.scale for w in (w0, w1, w2)], np.abs(c2 * w2 - c1 * w1 + c0 * w0) - self.slop)
             return noise >= 1 - level - RARE
 
-        largest = t * (1 - t)
+        half = (last - first)[..., None] / (NET - 1)
+        inner = np.clip(0.5, t - half, t + half)
+        largest = inner * (1 - inner)  # no variance exceeds this for any mean nearer to t than to its neighbours in the net
         start = np.clip((c2 - 2 * t * (c2 + c1 / 2)) / n[..., None] + t**2, 0.0, largest)
         none = np.zeros_like(start)
         possible = accept(start) | accept(none) | accept(largest)  # means that no variance reconciles with the draw drop out

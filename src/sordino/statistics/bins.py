@@ -29,7 +29,7 @@ def stable_histogram(epsilon: Fraction, delta: Fraction, context: Context, cells
     """Laplace or Gaussian noise, whichever hides less: the lower public threshold."""
     unit = context.unit
     laplace = StableHistogram(epsilon, delta, "laplace", cells, unit.max_rows, unit.relation)
-    if not 1 < cells <= 64:  # one key: Laplace noise wins; very many: the exact Gaussian bound is slow to compute
+    if not 1 < cells <= 64 or epsilon > 20:  # one key: Laplace noise wins; very many keys: the exact Gaussian bound is slow to compute
         return laplace
     gaussian = StableHistogram(epsilon, delta, "gaussian", cells, unit.max_rows, unit.relation)
     return gaussian if gaussian.threshold < laplace.threshold else laplace

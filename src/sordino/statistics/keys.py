@@ -44,6 +44,9 @@ class Keys:
     delta: Fraction
     context: Context
 
+    def __post_init__(self) -> None:
+        _ = self.threshold  # every refusal comes before the charge
+
     @cached_property
     def mechanism(self) -> PartitionSelection:
         return PartitionSelection(self.epsilon, self.delta, self.context.groups_per_person, self.context.unit.relation)
@@ -81,6 +84,9 @@ class CountedKeys:
     delta: Fraction
     context: Context
     label: str
+
+    def __post_init__(self) -> None:
+        _ = self.threshold
 
     @cached_property
     def mechanism(self) -> StableHistogram:

@@ -67,6 +67,9 @@ class MomentsStep:
     kind: str
     bar: str = "exact"
 
+    def __post_init__(self) -> None:
+        _ = self.cost  # every refusal comes before the charge
+
     @property
     def cost(self) -> Cost:
         return self.source.noise.cost

@@ -46,6 +46,9 @@ class PeeledStep:
     context: Context
     bar: str = "none"
 
+    def __post_init__(self) -> None:
+        _ = self.mechanism  # every refusal comes before the charge
+
     @cached_property
     def mechanism(self) -> PermuteAndFlip:
         price = per_group(self.epsilon / self.size, Fraction(0), self.context, groups=cells_per_person(self.context))
@@ -89,6 +92,9 @@ class StableStep:
     delta: Fraction
     context: Context
     bar: str = "none"
+
+    def __post_init__(self) -> None:
+        _ = self.name
 
     @cached_property
     def mechanism(self) -> StableMode:

@@ -62,6 +62,9 @@ class RankStep:
     context: Context
     bar: str = "rank"
 
+    def __post_init__(self) -> None:
+        _ = self.rank_width()  # every refusal comes before the charge
+
     @cached_property
     def grid(self) -> Grid:
         return grid_of(self.context, self.column)

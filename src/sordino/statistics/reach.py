@@ -14,6 +14,8 @@ from sordino.statistics.port import Context
 
 __all__ = ["Price", "Reach", "cells_per_person", "column_of", "grid_of", "length_grid", "per_group", "public_size"]
 
+LARGEST = 50  # a mechanism with a delta spends no more than this on one of two steps: e^e would leave nothing of its delta
+
 
 def column_of(context: Context, name: str) -> Column:
     """A declared column, or an error with the fix."""
@@ -126,5 +128,5 @@ def per_group(epsilon: Fraction, delta: Fraction, context: Context, *, groups: i
     people = context.groups_per_person if groups is None else groups
     if relation is not Relation.REPLACE:
         return Price(epsilon / people, delta / people, relation)
-    each = epsilon / (2 * people)
+    each = min(epsilon / (2 * people), Fraction(LARGEST)) if delta else epsilon / (2 * people)
     return Price(each, round_down(delta / (people * (1 + exp_up(each))), 40) if delta else delta, Relation.ADD_REMOVE)

@@ -60,6 +60,9 @@ class Merged:
     kinds: tuple[tuple[str, str], ...]  # label, kind
     counted: Counted | None = None
 
+    def __post_init__(self) -> None:
+        _ = self.cost  # every refusal comes before the charge
+
     @property
     def steps(self) -> dict[str, Step]:
         return {label: MomentsStep(self.source, kind) for label, kind in self.kinds}

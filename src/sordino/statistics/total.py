@@ -39,6 +39,9 @@ class SumStep:
     context: Context
     bar: str = "exact"
 
+    def __post_init__(self) -> None:
+        _ = self.noise  # every refusal comes before the charge
+
     @cached_property
     def row(self) -> int:
         """The most one row adds, in steps."""
