@@ -55,12 +55,16 @@ class Reference:
         unit = unit_of(frame, row[frame.unit_column.name]) if frame.unit_column is not None else 0
         if unit is None or (frame.where is not None and truth(frame.where, value) is not True):
             return None
-        keys = tuple(value(column.name)[1] for column in frame.by)
+        keys = tuple(whole_seconds(value(column.name)[1]) for column in frame.by)
         for column, key in zip(frame.by, keys, strict=True):
             if column.keys is not None and key not in [None if k is None else typed(column, k) for k in column.keys]:
                 return None
         numbers = tuple(steps(column, value(column.name)[1]) for column in frame.columns)
         return unit, keys, numbers, tuple(truth(predicate, value) is True for predicate in frame.counted)
+
+
+def whole_seconds(key: Any) -> Any:
+    return key.replace(microsecond=0) if isinstance(key, dt.datetime) else key
 
 
 def unit_of(frame: Frame, value: Any) -> Any:
@@ -175,7 +179,7 @@ def compare(op: str, left: Any, right: Any) -> bool | None:
         return None
     if isinstance(left, dt.datetime) != isinstance(right, dt.datetime) and isinstance(left, dt.date):
         left, right = (d if isinstance(d, dt.datetime) else dt.datetime(d.year, d.month, d.day, tzinfo=dt.UTC) for d in (left, right))
-    return {"=": left == right, "<>": left != right}[op] if op in ("=", "<>") else eval(f"left {op} right")  # noqa: S307
+    return {"=": left == right, "<>": left != right}[op] if op in ("=", "<>") else eval(f"left {op} right")
 
 
 def hashed(salt: int, *parts: Any) -> str:

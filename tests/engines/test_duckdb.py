@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import random
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
 import duckdb
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from sordino.engines.source import open_source
-from sordino.errors import QueryError
+from sordino.errors import QueryError, ReleaseFailed
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
 from sordino.schema.frame import Frame
 from sordino.summaries.totals import Item, Ranks, Totals
+from sordino.summaries.window import rank_window
 
 from .reference import Reference
 from .tables import AGE, CITY, COLUMNS, FRAMES, PERSON, awkward, everything, person
@@ -54,7 +58,8 @@ def test_integers_are_exact_beyond_doubles_and_beyond_64_bits() -> None:
         found = bounded.ask(Totals((total, squares))).values
         assert found[total].tolist() == [sum(values)]
         assert found[squares].tolist() == [sum((v >> 42) ** 2 for v in values)]
-        assert next(bounded.ask(Ranks("x", (Fraction(0),), 2)))[0].values.tolist() == [0, 2**53 + 1, 2**53 + 3]
+        window = next(bounded.ask(Ranks("x", (Fraction(0),), 2)))[0]
+        assert window.values.tolist() == rank_window(np.sort(values), Fraction(0), 2, 0, 2**61).values.tolist()
     with open_source({"x": [2**53 + 1]}, (wide,)) as engine, engine.bounded(Frame(PrivacyUnit(), columns=(wide,)), 0) as bounded:
         alone = bounded.ask(Totals((total,))).values[total]
         assert alone.dtype == np.int64
@@ -159,3 +164,56 @@ def test_a_closed_engine_says_so() -> None:
     engine.close()
     with pytest.raises(QueryError, match="SRD-205"), engine.bounded(FRAMES["people"], 1):
         pass
+
+
+def test_two_releases_at_once_do_not_see_each_others_rows() -> None:
+    table = awkward(200, seed=7)
+    frames = [FRAMES["people"], FRAMES["people by"]]
+    expected = [everything(Reference(table, COLUMNS), frame) for frame in frames]
+    with open_source(table, COLUMNS, portable=True) as engine:
+        with engine.bounded(frames[0], 12345) as one, engine.bounded(frames[1], 12345) as two:
+            assert one.ask(Totals((Item("rows"),))).keys == ((),)
+            assert len(two.ask(Totals((Item("rows"),))).keys) > 1
+            outsider = engine._connection.cursor()
+            assert outsider.execute("SELECT count(*) FROM duckdb_tables()").fetchall() == [(0,)]
+        with ThreadPoolExecutor(4) as pool:
+            found = list(pool.map(lambda i: everything(engine, frames[i % 2]), range(12)))
+    assert found == expected * 6
+
+
+def test_a_failed_release_leaves_the_engine_usable() -> None:
+    with open_source(awkward(20), COLUMNS) as engine:
+        for _ in range(3):
+            with pytest.raises(RuntimeError), engine.bounded(FRAMES["people"], 1):
+                raise RuntimeError
+        assert everything(engine, FRAMES["people"])
+
+
+def test_a_file_that_changes_between_two_questions_is_noticed(tmp_path) -> None:
+    path = tmp_path / "t.parquet"
+    write = "COPY (SELECT i AS age FROM range({}) AS t(i)) TO '{}' (FORMAT parquet)"
+    duckdb.execute(write.format(10, path))
+    with open_source(path, (AGE,)) as engine, engine.bounded(Frame(PrivacyUnit(), columns=(AGE,)), 1) as bounded:
+        bounded.ask(Totals((Item("rows"),)))
+        duckdb.execute(write.format(11, path))
+        with pytest.raises(ReleaseFailed, match="SRD-401"):
+            bounded.ask(Totals((Item("rows"),)))
+
+
+def test_people_are_bounded_the_same_whether_their_file_is_one_or_many(tmp_path) -> None:
+    table, frame = awkward(400, seed=11), Frame(person(2, 2), PERSON, by=(CITY,), columns=(AGE,))
+    rows = {
+        "person": table["person"],
+        "age": [a if type(a) is int and a < 2**60 and a > -(2**60) else None for a in table["age"]],
+        "city": [c if isinstance(c, str) else None for c in table["city"]],
+    }
+    found = []
+    for parts in (1, 4):
+        folder = tmp_path / str(parts)
+        folder.mkdir()
+        for i in range(parts):
+            pq.write_table(pa.table({name: values[i::parts] for name, values in rows.items()}), folder / f"{i}.parquet")
+        for threads in (1, 2):
+            with open_source(folder / "*.parquet", (PERSON, AGE, CITY), threads=threads) as engine:
+                found.append(everything(engine, frame))
+    assert all(one == found[0] for one in found)

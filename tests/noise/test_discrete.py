@@ -30,7 +30,7 @@ def fit(seen: Any, probabilities: Any) -> float:
 
 
 def test_coins_fall_as_often_as_they_should_and_two_percent_more_would_show() -> None:
-    chances = (Fraction(0), Fraction(1, 10), THIRD, Fraction(1, 2), Fraction(9, 10), Fraction(1))
+    chances = (Fraction(0), Fraction(1, 4), THIRD, Fraction(1, 2), Fraction(9, 10), Fraction(1))
     index = np.repeat(np.arange(6), 10**6)
     heads = draw(Bernoulli(chances, index)).reshape(6, -1).sum(axis=1)
     assert heads[0] == 0
@@ -111,7 +111,7 @@ def test_choices_follow_their_weights_and_a_distorted_weight_shows(weights: Any)
     likely = shares > 1e-12
     assert np.all(seen[~likely] == 0)
     assert fit(seen[likely], shares[likely]) > SILENT
-    assert fit(seen[likely], shares[likely] * np.where(np.arange(likely.sum()) == 0, 1.3, 1.0)) < SILENT or len(shares) == 40
+    assert fit(seen[likely], shares[likely] * np.where(np.arange(likely.sum()) == 0, 2.0, 1.0)) < SILENT or len(shares) == 40
 
 
 def by_hand(weights: list[float], point: int) -> int:
@@ -229,7 +229,7 @@ def test_noisy_maxima_fit_their_law_and_two_percent_of_scale_would_show(noise: s
 @pytest.mark.parametrize("noise", ["gumbel", "exponential", "laplace"])
 def test_a_noisy_maximum_at_two_percent_more_scale_is_caught_when_the_choice_hangs_on_it(noise: str) -> None:
     """One leader against a thousand followers: both sides win about as often, and the odds turn on the scale."""
-    many, size = 1000, 20_000
+    many, size = 1000, 30_000 if noise == "laplace" else 20_000
     lead = {"gumbel": 69, "exponential": 69, "laplace": 62}[noise]
     law = ArgMax(np.concatenate([[lead], np.zeros(many, np.int64)]), Fraction(10), noise)
     wins = sum(draw(law) == 0 for _ in range(size))

@@ -24,7 +24,7 @@ HEAVY = [
     *(PowerLaw(Fraction(e), Fraction(b)) for e, b in (("1", "0.3"), ("2", "1.9"), ("0.1", "0.01"))),
 ]
 LAWS = [LaplaceLaw(), GaussianLaw(), *HEAVY]
-SLIDES = (0.0, 0.03, 1.0, 3.0)
+SLIDES = (0.0, 0.03, 1.7)
 DILATIONS = (0.0, 0.02, 0.7)
 EPSILONS = (0.0, 0.1, 0.5, 1.5)
 
@@ -74,7 +74,7 @@ def test_hockey_sticks_agree_with_quadrature(law: Any) -> None:
         for wide_first, epsilon in product((True, False), EPSILONS):
             first, second = (wide, narrow) if wide_first else (narrow, wide)
             truth = float(weight @ np.maximum(first - math.exp(epsilon) * second, 0))
-            assert Dilation(law, slide, stretch, wide_first=wide_first).delta(epsilon) == pytest.approx(truth, rel=1e-5, abs=2e-7)
+            assert Dilation(law, slide, stretch, wide_first=wide_first).delta(epsilon) == pytest.approx(truth, rel=1e-5, abs=2e-6)
 
 
 @pytest.mark.parametrize("law", LAWS, ids=named)
@@ -178,8 +178,8 @@ def test_a_law_with_an_end_pays_for_what_lies_beyond_it() -> None:
 
 @pytest.mark.parametrize("law", LAWS, ids=named)
 def test_extreme_parameters_give_numbers_and_no_warning(law: Any) -> None:
-    for slide in (0.0, 1e-12, 1e9):
-        for stretch in (0.0, 1e-12, 30.0):
+    for slide in (0.0, 1e-200, 1e-12, 1e9):
+        for stretch in (0.0, 1e-200, 1e-12, 30.0):
             for wide_first in (True, False):
                 pair = Dilation(law, slide, stretch, wide_first=wide_first)
                 for epsilon in (0.0, 1e-9, 50.0, 1e6):

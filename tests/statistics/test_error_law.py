@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from statistics_world import Copies, World, context, income
+from statistics_world import Copies, World, context, income, seeded
 
 from sordino import statistics as st
-from sordino.noise import draw
 from sordino.schema.column import Column
 
 DRAWS = 20_000
@@ -19,6 +18,8 @@ EPSILONS = ("0.1", "0.5", "1")
 WORLD = income()
 X = np.sort(np.array(WORLD.values["income"], float))
 PLAIN = context(WORLD.columns["income"])
+
+draw = seeded()
 
 
 def simulated(question: Any, epsilon: str, about: Any = PLAIN, world: World = WORLD, draws: int = DRAWS) -> list[Any]:

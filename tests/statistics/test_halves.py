@@ -54,10 +54,7 @@ def movements(locate: Any, states: list[Person], relation: str, groups: int) -> 
 
 
 def worst(source: Any, about: Context, m: int, g: int, groups: int) -> int:
-    if isinstance(source, Bernstein):
-        locate = source.locations
-    else:
-        locate = lambda rows, total, _: source.locations(rows, total)  # noqa: E731
+    locate = source.locations if isinstance(source, Bernstein) else lambda rows, total, _: source.locations(rows, total)
     return max(movements(locate, people(m, g, groups), about.unit.relation.value, groups))
 
 

@@ -1,1 +1,1 @@
-"""..."""
+"""Engines compute summaries of a bounded table. Noise is never drawn here."""

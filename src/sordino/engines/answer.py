@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sordino.engines.array import column_array
 from sordino.engines.key import key_in, key_out
 from sordino.engines.rank import SLICE, Order, sorted_groups
 from sordino.engines.text import Text
@@ -104,18 +105,19 @@ class Answer:
     def _order(self, column: str, width: int, where: str) -> Order:
         """One group's column, sorted as far as anybody looks."""
 
-        def inside(low: int, high: int) -> str:
-            return f"{column} IS NOT NULL" if (low, high) == (0, width + 1) else f"{column} >= {low} AND {column} < {high}"
+        def rows(what: str, low: int, high: int) -> str:
+            inside = f" AND {column} >= {low} AND {column} < {high}" if (low, high) != (0, width + 1) else ""
+            return f"SELECT {what} FROM {self._table} AS bounded WHERE {where}{inside}"
 
         def count(low: int, high: int, shift: int) -> tuple[Integers, Integers]:
-            bucket = f"({column} - {low}) >> {shift}" if low else f"{column} >> {shift}"
-            rows = f"SELECT {bucket} AS bucket FROM {self._table} AS bounded WHERE {where} AND {inside(low, high)}"
-            found = self._fetch(f"SELECT bucket, count(*) AS n FROM ({rows}) AS found GROUP BY bucket")
-            return found["bucket"], found["n"]
+            bucket = rows(f"({column} - {low}) >> {shift} AS bucket" if low else f"{column} >> {shift} AS bucket", low, high)
+            found = self._fetch(f"SELECT bucket, count(*) AS n FROM ({bucket}) AS found GROUP BY bucket")
+            known = ~np.ma.getmaskarray(found["bucket"])  # nulls are a bucket of their own; a filter would cost more than it saves
+            return np.ma.getdata(found["bucket"])[known], found["n"][known]
 
         def read(low: int, high: int) -> Integers:
-            found = self._fetch(f"SELECT {column} AS q FROM {self._table} AS bounded WHERE {where} AND {inside(low, high)}")
-            return np.asarray(found["q"], dtype=np.int64)
+            found = np.ma.compressed(self._fetch(rows(f"{column} AS q", low, high))["q"])
+            return found.astype(np.int64, copy=False)
 
         return Order(width, count, read)
 
@@ -127,10 +129,10 @@ class Answer:
         if not rows:
             return [np.empty(0, dtype=np.int64)] * len(keys)
         names = self._text.keys
-        listed = ", ".join(f"({i}, {', '.join(_literal(part) for part in key)})" for i, key in enumerate(keys))
-        wanted = f"(VALUES {listed}) AS wanted(place, {', '.join(f'w{i}' for i in range(len(names)))})"
+        parts = {f"w{i}": column_array([key[i] for key in keys], number=False) for i in range(len(names))}
+        self._cursor.register("wanted", {"place": np.arange(len(keys)), **parts})
         same = " AND ".join(f"{name} IS NOT DISTINCT FROM w{i}" for i, name in enumerate(names))
-        found = self._fetch(f"SELECT place, {column} AS q FROM {self._table} AS bounded JOIN {wanted} ON {same} WHERE {column} IS NOT NULL")
+        found = self._fetch(f"SELECT place, {column} AS q FROM {self._table} AS bounded JOIN wanted ON {same} WHERE {column} IS NOT NULL")
         return sorted_groups(np.asarray(found["place"], dtype=np.int64), np.asarray(found["q"], dtype=np.int64), len(keys), width)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import duckdb
 
 from sordino.engines.answer import Answer
+from sordino.engines.array import column_array
 from sordino.engines.scan import FRAME, Source, broken
 from sordino.engines.spill import Spill
 from sordino.engines.text import Text, used
@@ -88,6 +89,8 @@ class DuckDB:
 
     def _prepared(self, cursor: Any, text: Text) -> Answer:
         stamp = self._stamp()
+        for name, keys in text.listed.items():
+            cursor.register(name, {"key": column_array(keys, number=False)})
         if text.frame.unit_column is None:
             if not self.source.steady:
                 cursor.execute(f"CREATE TEMP TABLE bounded AS {text.clipped()}")

@@ -7,9 +7,10 @@ import math
 from typing import Any
 
 from sordino.engines.array import text_of
-from sordino.engines.value import EPOCH, FINE, Field, text_value
+from sordino.engines.value import FINE, Field, text_value
 from sordino.errors import QueryError
 from sordino.schema.column import Column
+from sordino.schema.value import EPOCH
 
 __all__ = ["key_in", "key_out", "key_text", "unit_text"]
 

@@ -21,6 +21,7 @@ from sordino.summaries.totals import Item
 __all__ = ["Text", "check", "used"]
 
 MASK = 2**64 - 1
+LISTED = 1_000  # keys a statement may spell out
 
 
 def used(frame: Frame, declared: Mapping[str, Column]) -> tuple[Column, ...]:
@@ -68,6 +69,12 @@ class Text:
         unit = ("u",) if self.frame.unit_column is not None else ()
         return ", ".join((*unit, *self.keys, *self.content)) or "1 AS one"
 
+    @property
+    def listed(self) -> dict[str, list[int | str]]:
+        """Public keys too many to write into a statement: tables the engine must hold, by name, each with one column `key`."""
+        many = [(i, c) for i, c in enumerate(self.frame.by) if c.keys is not None and len(c.keys) > LISTED]
+        return {f"keys{i}": [key for value in c.keys or () if (key := key_in(c, value)) is not None] for i, c in many}
+
     def clipped(self) -> str:
         """Typed, filtered, quantised rows with a unit id and a wanted key."""
         frame, fields = self.frame, self.scan.fields
@@ -87,7 +94,7 @@ class Text:
         where = f" WHERE {' AND '.join(tests)}" if tests else ""
         rows = f"SELECT {', '.join(reads) or '1 AS one'} FROM {self.scan.text}"
         inner = f"SELECT {', '.join(makes) or '1 AS one'} FROM ({rows}) AS typed{where}"
-        wanted = [_wanted(column, f"k{i}") for i, column in enumerate(frame.by) if column.keys is not None]
+        wanted = [_wanted(column, i) for i, column in enumerate(frame.by) if column.keys is not None]
         return f"SELECT {self.rows} FROM ({inner}) AS clipped" + (f" WHERE {' AND '.join(wanted)}" if wanted else "")
 
     @property
@@ -113,8 +120,12 @@ class Text:
 
     def crowded(self, table: str) -> str:
         """The (person, group) pairs with more rows than max_rows."""
-        pair = ", ".join(("u", *self.keys))
-        return f"SELECT {pair} FROM {table} GROUP BY {pair} HAVING count(*) > {self.frame.unit.max_rows}"
+        pair, unit = ", ".join(("u", *self.keys)), self.frame.unit
+        many = f" HAVING count(*) > {unit.max_rows}"
+        # people are fewer than pairs; where most have one row per group, most of them cannot have a crowded pair
+        few = self.keys and unit.max_rows >= unit.max_groups
+        people = f" WHERE u IN (SELECT u FROM {table} GROUP BY u{many})" if few else ""
+        return f"SELECT {pair} FROM {table}{people} GROUP BY {pair}{many}"
 
     def few_rows(self, table: str, crowded: str) -> str:
         """Each pair's first max_rows rows by (H(salt, unit, key, content), content). Only crowded pairs need ranking.
@@ -161,8 +172,11 @@ class Text:
         return f"SELECT {', '.join((*self.keys, *texts))} FROM {table}{tail}"
 
 
-def _wanted(column: Column, key: str) -> str:
+def _wanted(column: Column, place: int) -> str:
     values = [key_in(column, value) for value in column.keys or ()]
-    listed = ", ".join(quoted(v) if isinstance(v, str) else str(v) for v in values if v is not None)
-    tests = [f"{key} IN ({listed})"] * bool(listed) + [f"{key} IS NULL"] * (None in values)
+    if len(values) > LISTED:
+        listed = f"SELECT key FROM keys{place} AS listed"
+    else:
+        listed = ", ".join(quoted(v) if isinstance(v, str) else str(v) for v in values if v is not None)
+    tests = [f"k{place} IN ({listed})"] * bool(listed) + [f"k{place} IS NULL"] * (None in values)
     return f"({' OR '.join(tests) or 'FALSE'})"

@@ -16,13 +16,13 @@ from sordino.engines.array import text_of
 from sordino.errors import QueryError
 from sordino.privacy.number import exact
 from sordino.schema.column import Column, Grid
+from sordino.schema.value import EPOCH
 
 __all__ = [
-    "EPOCH", "FINE", "Field", "check_grid", "date_text", "decimal_text", "grid_of", "moment_text",
+    "FINE", "Field", "check_grid", "date_text", "decimal_text", "grid_of", "moment_text",
     "quote", "quoted", "real", "text_value", "typed",
 ]  # fmt: skip
 
-EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 FINE = 18  # decimals an exact number is read with
 LARGEST = 9 * 10**18  # where exact integers saturate; bounds lie inside
 

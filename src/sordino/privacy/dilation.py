@@ -19,6 +19,7 @@ from sordino.privacy.law import Noise
 __all__ = ["Dilation"]
 
 Floats = NDArray[np.float64]
+BEYOND = 1e9  # no Gaussian mass out there, and its square is still a number
 INSIDE = np.array([1e-15, 1e-12, 1e-9, 1e-6, 1e-3, 0.5, 1 - 1e-3, 1 - 1e-6, 1 - 1e-9, 1 - 1e-12])
 
 
@@ -164,10 +165,10 @@ def _closed_crossings(pair: Dilation, epsilon: float) -> Floats | None:
         square, linear = (1 - shrink**2) / 2, slide * shrink**2
         constant = -pair.dilation - (slide * shrink) ** 2 / 2 - level
         if square == 0:
-            return np.array([-constant / linear]) if linear else np.array([])
+            return np.clip([-constant / linear], -BEYOND, BEYOND) if linear else np.array([])
         inside = linear**2 - 4 * square * constant
         if inside < 0:
             return np.array([])
         big = -(linear + math.copysign(math.sqrt(inside), linear)) / 2
-        return np.array([big / square, constant / big] if big else [0.0])
+        return np.clip([big / square, constant / big] if big else [0.0], -BEYOND, BEYOND)
     return None

@@ -5,9 +5,16 @@ from __future__ import annotations
 import html
 import json
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["NOT_DEFENDED", "Card", "odds_sentence"]
+if TYPE_CHECKING:
+    from sordino.ledger import Balance
+    from sordino.session.settled import Settled
+
+__all__ = ["NOT_DEFENDED", "Card", "claim", "odds_sentence"]
+
+SIDE_CHANNELS = "answers on a public integer grid; exact sampling; no error, shape, field or log line depends on the data"
+TUNING = "bounds, grids, mechanism and the split of the price follow from public facts alone"
 
 NOT_DEFENDED = (
     "root on the host, and power or cache measurements, are not defended against; an analyst's cap is a purse, not a guarantee: "
@@ -27,7 +34,7 @@ class Card(dict[str, Any]):
     """A flat dictionary of public facts that can be shown to a privacy office."""
 
     def to_json(self) -> str:
-        return json.dumps(self, indent=2, sort_keys=True, ensure_ascii=False, default=str)
+        return json.dumps(self, indent=2, ensure_ascii=False, default=str)
 
     def _rows(self) -> list[tuple[str, str]]:
         out = []
@@ -50,3 +57,29 @@ class Card(dict[str, Any]):
 
     def _repr_html_(self) -> str:
         return self.to_html()
+
+
+def claim(plan: Settled, release: str, balance: Balance) -> Card:
+    """The card of one release, as of its own charge: a repeat shows the same card, the present state is the table's budget."""
+    rule = balance.filter.accounting
+    so_far = {"epsilon": balance.spent, "delta": balance.spent_delta, "cap": balance.cap, "cap delta": balance.cap_delta, "accounting": rule}
+    withheld = {} if plan.plan.keys is None else {"withheld": plan.plan.keys.withheld}
+    return Card(
+        {
+            **plan.facts,
+            "release": release,
+            "this release": {"epsilon": str(plan.cost.epsilon), "delta": str(plan.cost.delta), "family": plan.cost.family},
+            "so far": so_far,
+            "composition": "every release of this dataset, by everybody and for ever, is added up under one cap",
+            "mechanism": plan.mechanism,
+            "theorem": list(dict.fromkeys(certificate.theorem for certificate in plan.certificates)),
+            "assumes": list(dict.fromkeys(c.assumptions for c in plan.certificates if c.assumptions)),
+            "bar": plan.bar,
+            **withheld,
+            "tuning": TUNING,
+            "post-processing": [],
+            "side channels": SIDE_CHANNELS,
+            "not defended": NOT_DEFENDED,
+            "odds": odds_sentence(float(plan.cost.epsilon), float(plan.cost.delta)),
+        }
+    )

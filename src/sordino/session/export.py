@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import math
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,52 +13,74 @@ from sordino.summaries import Refused
 if TYPE_CHECKING:
     from sordino.session.release import Release
 
-__all__ = ["to_arrow", "to_csv", "to_pandas", "to_parquet", "to_polars"]
+__all__ = ["plain", "to_arrow", "to_csv", "to_pandas", "to_parquet", "to_polars"]
+
+Where = str | os.PathLike[str]
 
 
-def _columns(release: Release) -> dict[str, list[Any]]:
-    """Plain cells: refusals become null, rank pairs two columns."""
+def plain(release: Release) -> dict[str, list[Any]]:
+    """Cells every format knows: refusals and endless ends become null, a bin two columns, a histogram in a cell a list of pairs."""
     out: dict[str, list[Any]] = {}
+    bins = [word["cells"] for word in release.shapes.values() if word.get("cells") == "bin"]
     for name, cells in release.to_dict().items():
-        if name.endswith("_ranks"):
-            out[f"{name}_low"] = [None if cell is None else cell[0] for cell in cells]
-            out[f"{name}_high"] = [None if cell is None else cell[1] for cell in cells]
+        if bins and (name == "bin" or name.endswith(" bin")):
+            out |= {f"{name}_from": [_cell(low) for low, _ in cells], f"{name}_to": [_cell(high) for _, high in cells]}
         else:
-            out[name] = [None if isinstance(cell, Refused) else sorted(cell) if isinstance(cell, frozenset) else cell for cell in cells]
+            out[name] = [_cell(cell) for cell in cells]
     return out
+
+
+def _cell(cell: Any) -> Any:
+    match cell:
+        case Refused():
+            return None
+        case float() if not math.isfinite(cell):
+            return None
+        case dict():
+            return [{"key": _text(key), "count": count} for key, count in cell.items()]
+        case tuple() | list() | frozenset():
+            return [_cell(part) for part in cell]
+    return cell
+
+
+def _text(key: Any) -> Any:
+    return " to ".join(map(str, key)) if isinstance(key, tuple) else key if key is None else str(key)
 
 
 def to_arrow(release: Release) -> Any:
     """A pyarrow table with the card in its metadata."""
     import pyarrow as pa
 
-    table = pa.table(_columns(release))
+    table = pa.table(plain(release))
     return table.replace_schema_metadata({**(table.schema.metadata or {}), b"sordino.card": release.card.to_json().encode()})
 
 
 def to_pandas(release: Release) -> Any:
     import pandas as pd
 
-    return pd.DataFrame(_columns(release))
+    frame = pd.DataFrame(plain(release))
+    frame.attrs["sordino.card"] = dict(release.card)
+    return frame
 
 
 def to_polars(release: Release) -> Any:
     import polars as pl
 
-    return pl.DataFrame(_columns(release), strict=False)
+    return pl.DataFrame(plain(release), strict=False)
 
 
-def to_parquet(release: Release, path: str | Path) -> None:
+def to_parquet(release: Release, path: Where) -> None:
+    """A Parquet file with the card in its metadata."""
     import pyarrow.parquet as pq
 
-    pq.write_table(to_arrow(release), str(path))
+    pq.write_table(to_arrow(release), os.fspath(path))
 
 
-def to_csv(release: Release, path: str | Path) -> None:
+def to_csv(release: Release, path: Where) -> None:
     """The table as CSV and the card beside it, as <path>.card.json."""
-    columns = _columns(release)
+    columns = plain(release)
     with Path(path).open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(columns)
         writer.writerows(zip(*columns.values(), strict=True))
-    Path(f"{path}.card.json").write_text(release.card.to_json(), encoding="utf-8")
+    Path(f"{os.fspath(path)}.card.json").write_text(release.card.to_json(), encoding="utf-8")

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-import math
+import logging
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from sordino.errors import QueryError
+from sordino.errors import BudgetExceeded, QueryError
 from sordino.plan.query import Query as Question
 from sordino.plan.recall import question, recall_key
 from sordino.privacy.number import as_delta, as_epsilon
 from sordino.session.execute import execute
+from sordino.session.improvement import combine, half_width, noise_of, second_price
+from sordino.session.price import Wish, as_wish, ceiling, meets, price
 from sordino.session.release import Release
 from sordino.session.settled import Settled, settle
 from sordino.session.verbs import Verbs
+from sordino.statistics import Answer
 
 if TYPE_CHECKING:
     from sordino.session.table import Table
 
 __all__ = ["Query"]
+
+log = logging.getLogger("sordino")
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +52,10 @@ class Query(Verbs):
         """Several statistics in one release, under names of your choice."""
         return replace(self, asked=self.asked.agg(**asked))
 
+    def alone(self, **asked: Any) -> Query:
+        """The same rows, with these statistics in place of those asked."""
+        return replace(self, asked=replace(self.asked, statistics={}).agg(**asked))
+
     def settle(self, epsilon: Any, delta: Any = None) -> Settled:
         """The plan at a price: what would be charged, asked and recorded. Uses public facts only."""
         return settle(self.table, self.asked, as_epsilon(epsilon), None if delta is None else as_delta(delta, zero=True))
@@ -61,22 +70,23 @@ class Query(Verbs):
         *,
         epsilon: Any = None,
         delta: Any = None,
-        within: float | None = None,
+        within: Any = None,
         fresh: bool = False,
         analyst: str | None = None,
         request: str | None = None,
     ) -> Release:
-        """Pay, look, draw. A recorded answer to this question at this price or more is returned at no price; fresh=True pays again."""
+        """Pay, look, draw. A recorded answer at this price or more, or as accurate as wished, is returned at no price.
+
+        `within` is a half-width at 95%, in the statistic's unit (a dict by name for several); fresh=True pays again.
+        """
         if (epsilon is None) == (within is None):
-            raise QueryError("SRD-101", "a release needs a price.", "Give epsilon=, or within= for a half-width at 95%.")
-        if within is not None:
-            epsilon = self.price(within)
-        price = as_epsilon(epsilon)
-        if not fresh:
-            recorded = self.recall(price)
-            if recorded is not None:
-                return recorded
-        plan = self.settle(price, delta)
+            raise QueryError("SRD-101", "a release needs one price.", "Give epsilon=, or within= for a half-width at 95%.")
+        wish = None if within is None else as_wish(within, tuple(self.asked.statistics))
+        wanted = None if epsilon is None else as_epsilon(epsilon)
+        recorded = None if fresh else self.recall(wanted, wish)
+        if recorded is not None:
+            return recorded
+        plan = self.settle(price(self, wish, delta) if wish is not None else wanted, delta)
         sealed = execute(
             plan,
             self.table.ledger,
@@ -87,59 +97,55 @@ class Query(Verbs):
         )
         return Release.from_bytes(sealed, query=self)
 
-    def recall(self, price: Fraction) -> Release | None:
-        """The recorded answer with the largest epsilon that is at least this price; the oldest on ties."""
-        found = [Release.from_bytes(item, recalled=True, query=self) for item in self.table.ledger.recall(self.key())]
-        enough = [item for item in found if item.cost.exact.epsilon >= price]
-        return max(enough, key=lambda item: item.cost.exact.epsilon) if enough else None
+    def recorded(self) -> list[Release]:
+        """Every recorded answer to this question, oldest first; open to every analyst of the dataset."""
+        return [Release.from_bytes(item, recalled=True, query=self) for item in self.table.ledger.recall(self.key())]
 
-    def width(self, epsilon: Any) -> float | None:
-        """The predicted 95% half-width at a price, for one ungrouped statistic; None where it is private or needs a size."""
-        steps = list(self.settle(epsilon).steps.values())
-        return steps[0].width(self.table.size) if len(steps) == 1 and not self.asked.by else None
+    def recall(self, epsilon: Fraction | None, wish: Wish | None = None) -> Release | None:
+        """The recorded answer with the largest epsilon among those that satisfy the wish; the oldest on ties."""
 
-    def price(self, within: float) -> Fraction:
-        """The least epsilon, to 1%, whose predicted half-width is at most `within`."""
-        wish = float(within)
-        if not (math.isfinite(wish) and wish > 0):
-            raise QueryError("SRD-103", f"within is {within!r}.", "Give a positive half-width in the statistic's unit.")
-        low, high = Fraction(1, 10**6), Fraction(20)
-        best = self.width(high)
-        if best is None:
-            what = "the error of this question cannot be predicted from public facts."
-            raise QueryError("SRD-103", what, "Give size=, or ask with epsilon=.")
-        if best > wish:
-            fix = f"At epsilon 20 the half-width is {best:.4g}; ask for that or more."
-            raise QueryError("SRD-103", f"a half-width of {wish:g} is out of reach.", fix, best=best)
-        while high > low * Fraction(101, 100):
-            middle = Fraction(math.sqrt(low * high)).limit_denominator(10**9)
-            reached = self.width(middle)
-            low, high = (low, middle) if reached is not None and reached <= wish else (middle, high)
-        return high
+        def enough(found: Release) -> bool:
+            return meets(found, wish) if wish is not None else epsilon is not None and found.cost.exact.epsilon >= epsilon
 
-    def improve(self, earlier: Release, *, within: float, analyst: str | None = None) -> Release:
-        """A better answer. Two independent unbiased draws are averaged by inverse variance where the noise is additive.
+        return max(filter(enough, self.recorded()), key=lambda found: found.cost.exact.epsilon, default=None)
 
-        For an additive statistic the second draw is priced so that the mean meets `within`; everything else is a fresh release at full
-        price. Either way the price is what the second release costs, and it is charged before anything is read.
+    def interval(self, release: Release, level: float) -> tuple[Any, Any] | None:
+        """The interval of one of this question's answers at another level, from its recorded draws."""
+        name, own = release.names[0], release.cost.exact
+        step = self.settle(own.epsilon, own.delta).steps.get(name)
+        cells = release.raw.get(name)
+        if step is not None and cells:
+            answer = Answer(release.value, release.low, release.high, raw=tuple(cells[0]))
+            if step.interval(answer, 0.95) == (release.low, release.high):  # the table's declarations may have changed since
+                return step.interval(answer, level)
+        raise QueryError("SRD-103", "this interval is known at 95% only.", "Ask for interval(0.95).")
+
+    def improve(self, *, within: Any, analyst: str | None = None) -> Release:
+        """A better answer, at the price of what it still lacks.
+
+        Counts and sums have additive noise: every recorded answer is averaged by inverse variance with, if need be, one more draw priced
+        so that the mean meets `within`. Anything else is a fresh release at full price; the log says so before it is charged.
         """
-        if earlier.bar == "exact" and not earlier.grouped and earlier.mechanism.endswith("Laplace") and earlier.low is not None:
-            half = (earlier.high - earlier.low) / 2
-            if half <= within:
-                return earlier
-            # two Laplace draws of scales b1, b2 averaged by inverse variance have variance 2/(1/b1^2 + 1/b2^2); be safe by its 95% width
-            second = 1 / math.sqrt(max(1 / within**2 - 1 / half**2, 1e-300))
-            fresh = self.release(epsilon=self.price(second), fresh=True, analyst=analyst)
-            other = (fresh.high - fresh.low) / 2
-            weight = (1 / half**2) / (1 / half**2 + 1 / other**2)
-            value = weight * earlier.value + (1 - weight) * fresh.value
-            reach = 1 / math.sqrt(1 / half**2 + 1 / other**2)
-            name = fresh.names[0]
-            answers = {name: [value], f"{name}_low": [value - reach], f"{name}_high": [value + reach]}
-            return replace(fresh, answers=answers)
-        return self.release(within=within, fresh=True, analyst=analyst)
+        wish = as_wish(within, tuple(self.asked.statistics))
+        found = self.recorded()
+        noises = [noise_of(self, item.cost.exact.epsilon) for item in found]
+        known = [noise for noise in noises if noise is not None]
+        if not found or len(known) < len(found):
+            log.warning("sordino: nothing recorded can be improved; this is a fresh release at full price")
+            return self.release(within=within, fresh=True, analyst=analyst)
+        (width,) = wish.values()
+        if half_width(known) > width:
+            top, why = ceiling(self)
+            cost = None if top is None else second_price(self, known, width, top)
+            if cost is None:
+                what = f"a half-width of {width:g} is out of reach: {why}."
+                raise BudgetExceeded("SRD-301", what, "Ask for a larger half-width.", best=half_width(known))
+            found.append(self.release(epsilon=cost, fresh=True, analyst=analyst))
+            drawn = noise_of(self, cost)
+            assert drawn is not None
+            known.append(drawn)
+        return combine(found, known)
 
     def __repr__(self) -> str:
-        parts = [f"{label}" for label in self.asked.statistics]
         by = f" by {', '.join(self.asked.by)}" if self.asked.by else ""
-        return f"Query({', '.join(parts)}{by} of {self.table.name!r}; nothing read, nothing spent)"
+        return f"Query({', '.join(self.asked.statistics)}{by} of {self.table.name!r}; nothing read, nothing spent)"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import math
 from typing import Any
 
 from sordino.summaries import Refused
@@ -12,8 +13,10 @@ __all__ = ["decode", "encode"]
 
 
 def _plain(value: Any) -> Any:
-    """Values JSON does not know, tagged by one-key objects; numpy scalars become Python's."""
+    """Values JSON does not know, tagged by one-key objects; numpy scalars become Python's. Order is kept: it is part of the answer."""
     match value:
+        case float() if not math.isfinite(value):
+            return {"$float": str(float(value))}
         case None | bool() | int() | float() | str():
             return value
         case Refused():
@@ -47,6 +50,8 @@ def _rich(value: Any) -> Any:
     if len(value) == 1:
         ((tag, inner),) = value.items()
         match tag:
+            case "$float":
+                return float(inner)
             case "$refused":
                 return Refused(inner)
             case "$timestamp":
@@ -65,7 +70,8 @@ def _rich(value: Any) -> Any:
 
 
 def encode(record: dict[str, Any]) -> bytes:
-    return json.dumps(_plain(record), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+    """The record in the order it was written, ASCII only: a name with half a surrogate pair in it must not be an error after the charge."""
+    return json.dumps(_plain(record), separators=(",", ":"), allow_nan=False).encode("ascii")
 
 
 def decode(data: bytes) -> dict[str, Any]:

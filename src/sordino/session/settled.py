@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from sordino.engines.port import Bounded
+from sordino.engines.text import check
 from sordino.errors import QueryError
-from sordino.ledger.port import Entry
+from sordino.ledger import Balance, Entry
 from sordino.plan.binding import context, frame
 from sordino.plan.query import Query as Question
 from sordino.plan.recall import question, recall_key
+from sordino.privacy.certificate import Certificate
 from sordino.privacy.cost import Cost
 from sordino.schema.frame import Frame
-from sordino.session.card import NOT_DEFENDED, Card, odds_sentence
+from sordino.session.card import Card, claim
+from sordino.session.rehearsal import empty
 from sordino.session.release import Paid, Release
+from sordino.session.shape import Shape, shape
 from sordino.statistics import Answer, Context, Plan, Step, plan_steps
 from sordino.statistics.port import Groups
 from sordino.summaries import Draw
@@ -28,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["Settled", "settle"]
 
 Open = Callable[[Frame], AbstractContextManager[Bounded]]
+Answers = dict[str, Sequence[Answer]]
 POOL_SHARE = Fraction(1, 100)  # of the whole delta, for a release that needs one and was given none
 
 
@@ -41,7 +47,8 @@ class Settled:
     names: tuple[str, ...]
     by: tuple[str, ...]
     context: Context
-    facts: dict[str, Any] = field(default_factory=dict)  # for the card
+    facts: dict[str, Any]  # for the card
+    shapes: dict[str, Shape]
 
     @property
     def cost(self) -> Cost:
@@ -56,15 +63,23 @@ class Settled:
         first = [] if self.plan.keys is None else [self.plan.keys.name]
         return " + ".join(dict.fromkeys([*first, *(step.name for step in self.steps.values())]))
 
+    def bar_of(self, name: str) -> str:
+        """The kind of bar of one statistic; a count that is drawn together with its keys has an exact one."""
+        return self.steps[name].bar if name in self.steps else "exact"
+
     @property
     def bar(self) -> str:
-        bars = list(dict.fromkeys(step.bar for step in self.steps.values())) or ["exact"]
+        bars = list(dict.fromkeys(self.bar_of(name) for name in self.names))
         return bars[0] if len(bars) == 1 else "mixed"
 
-    def converse(self, open_frame: Open, draw: Draw) -> tuple[Groups, dict[str, Sequence[Answer]]]:
+    @cached_property
+    def certificates(self) -> Sequence[Certificate]:
+        return self.plan.certificates()
+
+    def converse(self, open_frame: Open, draw: Draw) -> tuple[Groups, Answers]:
         """Talk to the bounded tables: name private keys first, then draw one answer per statistic and group."""
         groups = self.context.keys if self.by else None
-        answers: dict[str, Sequence[Answer]] = {}
+        answers: Answers = {name: () for name in self.names}
         own, *counted = self.frames
         if self.plan.keys is not None or any(part.counted is None for part in self.plan.parts):
             with open_frame(own) as rows:
@@ -73,7 +88,7 @@ class Settled:
                     groups = named.keys
                     answers |= named.answers
                 for part in self.plan.parts:
-                    if part.counted is None:
+                    if part.counted is None and groups != ():  # no key named: nothing to ask
                         answers |= part.release(rows.ask, draw, groups)
         cells = iter(counted)
         for part in self.plan.parts:
@@ -82,57 +97,62 @@ class Settled:
                     answers |= part.release(rows.ask, draw, groups)
         return groups, answers
 
-    def record(self, groups: Groups, answers: dict[str, Sequence[Answer]], entry: Entry, card: Card) -> bytes:
-        """The bytes to seal. Which columns appear is public: it follows from the steps, not from the answers."""
+    def rehearse(self, draw: Draw) -> None:
+        """The same conversation with nobody there, written down and thrown away. With private keys one unnamed group stands for all."""
+        groups, answers = self.converse(empty, draw)
+        if self.plan.keys is not None:
+            groups = ((None,) * len(self.by),)
+            with empty(self.frames[0]) as rows:
+                for part in self.plan.parts:
+                    answers |= part.release(rows.ask, draw, groups)
+        few = {name: list(answers[name])[:1] for name in self.names}
+        alone = min([1, *(len(cells) for cells in few.values())])
+        kept = groups if groups is None else groups[:alone]
+        self._release(kept, {name: cells[:alone] for name, cells in few.items()}, Paid(self.cost), "", Card()).to_bytes()
+        if not self.certificates:  # building them checks every parameter
+            raise QueryError("SRD-110", "this price cannot be certified.", "Ask with another epsilon.")
+
+    def record(self, groups: Groups, answers: Answers, entry: Entry, balance: Balance) -> bytes:
+        """The bytes to seal, with the card as of this release's own charge."""
+        paid = Paid(self.cost, (entry.charged.loss, entry.charged.delta))
+        return self._release(groups, answers, paid, entry.id, claim(self, entry.id, balance)).to_bytes()
+
+    def _release(self, groups: Groups, answers: Answers, paid: Paid, id: str, card: Card) -> Release:
+        """Which columns appear is public: it follows from the steps, not from the answers."""
         columns: dict[str, list[Any]] = {}
+        ranks, raw = {}, {}
         for name in self.names:
             cells = answers[name]
-            bar = self.steps[name].bar if name in self.steps else "exact"
             columns[name] = [cell.value for cell in cells]
-            for part in ("low", "high") if bar not in ("rank", "none") else ("ranks",) if bar == "rank" else ():
-                columns[f"{name}_{part}"] = [getattr(cell, part) for cell in cells]
+            if self.bar_of(name) != "none":
+                columns |= {f"{name}_low": [cell.low for cell in cells], f"{name}_high": [cell.high for cell in cells]}
+            if self.bar_of(name) == "exact":
+                raw[name] = [cell.raw for cell in cells]
+            if hasattr(step := self.steps.get(name), "rank_width"):
+                far = step.rank_width()  # type: ignore[union-attr]
+                ranks[name] = (-far, far)
         keys = {column: [group[i] for group in groups or ()] for i, column in enumerate(self.by)}
-        paid = Paid(self.cost, (entry.charged.loss, entry.charged.delta))
-        return Release(columns, keys, self.names, paid, self.mechanism, self.bar, entry.id, card).to_bytes()
-
-    def card(self, entry: Entry, so_far: dict[str, Any]) -> Card:
-        """The claim card, as of this release's own charge."""
-        certificates = self.plan.certificates()
-        price = {"epsilon": str(self.cost.epsilon), "delta": str(self.cost.delta), "family": self.cost.family}
-        withheld = {} if self.plan.keys is None else {"withheld": self.plan.keys.withheld}
-        return Card(
-            {
-                **self.facts,
-                "release": entry.id,
-                "this release": price,
-                "so far": so_far,
-                "mechanism": self.mechanism,
-                "theorem": list(dict.fromkeys(certificate.theorem for certificate in certificates)),
-                "assumes": list(dict.fromkeys(c.assumptions for c in certificates if c.assumptions)),
-                "bar": self.bar,
-                **withheld,
-                "post-processing": [],
-                "side channels": "answers on a public integer grid; exact sampling; no data-dependent error, shape or field",
-                "not defended": NOT_DEFENDED,
-                "odds": odds_sentence(float(self.cost.epsilon), float(self.cost.delta)),
-            }
-        )
+        return Release(columns, keys, self.names, paid, self.mechanism, self.bar, id, card, ranks, raw, self.shapes)
 
 
 def settle(table: Table, asked: Question, epsilon: Fraction, delta: Fraction | None) -> Settled:
-    """Split the price, build the frames, collect the card's facts: all from public facts."""
+    """Split the price, build the frames, collect the card's facts: all from public facts. What no engine could read is refused here."""
     public = context(asked, table.unit, size=table.size)
-    pool = table.ledger.terms.budget.delta
+    pool = table.ledger.terms.filter.cap.delta
     needs = public.private_keys or any(statistic.needs_delta(public) for statistic in asked.statistics.values())
     if needs and not (delta if delta is not None else pool):
-        what = "this question needs a delta and the budget has none."
-        raise QueryError("SRD-102", what, "Declare the public keys with keys=, or give the budget a delta such as 1e-6.")
+        what = "the keys of this question are private, which takes a delta, and the budget has none."
+        raise QueryError("SRD-102", what, "Without a delta: declare the public keys with keys=. Or give the budget a delta such as 1e-6.")
     plan = plan_steps(dict(asked.statistics), epsilon, pool * POOL_SHARE if delta is None else delta, public)
     own = frame(asked, table.unit, fold_ids=table.fold_ids)
     cells = (frame(asked, table.unit, fold_ids=table.fold_ids, counted=part.counted) for part in plan.parts if part.counted is not None)
+    frames = (own, *cells)
+    for wanted in frames:
+        check(wanted, table.columns)
     words = question(asked, table.unit, fold_ids=table.fold_ids)
     unit = table.unit
     who = {"unit": table.unit_word, "relation": unit.relation.value, "max_rows": unit.max_rows, "max_groups": unit.max_groups}
     facts = {"dataset": table.dataset, "version": table.version, "table": table.name, "privacy unit": who, "question": words}
+    shapes = {label: found for label, statistic in asked.statistics.items() if (found := shape(label, statistic))}
     key = recall_key(table.dataset, table.version, words)
-    return Settled(key, (own, *cells), plan, tuple(asked.statistics), asked.by, public, facts)
+    return Settled(key, frames, plan, tuple(asked.statistics), asked.by, public, facts, shapes)

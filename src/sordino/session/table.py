@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sordino.engines.source import open_source
 from sordino.engines.port import Engine
+from sordino.engines.source import open_source
 from sordino.errors import QueryError
 from sordino.ledger import Balance, Book, Budget, open_ledger
 from sordino.plan.parsing import parse_predicate
@@ -18,6 +18,7 @@ from sordino.plan.query import Query as Question
 from sordino.privacy.relation import PrivacyUnit, Relation
 from sordino.schema.column import Column
 from sordino.schema.declaration import complete, declare
+from sordino.schema.value import shown
 from sordino.session.query import Query
 from sordino.session.verbs import Verbs
 
@@ -73,8 +74,9 @@ class Table(Verbs):
         path = self.owner_log
 
         def write(text: str) -> None:
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
             with os.fdopen(descriptor, "a", encoding="utf-8") as file:
+                os.fchmod(descriptor, 0o600)  # the file may have been there before, open to everybody
                 file.write(text + "\n")
 
         return write
@@ -99,6 +101,8 @@ class Table(Verbs):
 def privacy_unit(unit: str | None, relation: str | Relation, max_rows: int | None, max_groups: int | None, size: int | None) -> PrivacyUnit:
     """The unit from the caller's words, with the fixes for what is missing."""
     kind = Relation.of(relation)
+    if size is not None and (isinstance(size, bool) or not isinstance(size, int) or size < 1):
+        raise QueryError("SRD-204", f"size is {shown(size)}.", "Give the public number of units as a whole number of at least 1.")
     if kind is Relation.REPLACE and size is None:
         raise QueryError("SRD-107", 'relation "replace" needs a public size.', "Give size=, the public number of units.")
     if unit is None:
@@ -140,7 +144,7 @@ def table(
     True
     """
     if not isinstance(budget, Budget):
-        raise QueryError("SRD-301", "a table needs a budget.", "Give budget=sd.Budget(epsilon=3).")
+        raise QueryError("SRD-304", "a table needs a budget.", "Give budget=sd.Budget(epsilon=3).")
     if engine not in ("auto", "duckdb"):
         raise QueryError("SRD-106", f"engine {engine!r} is not available here.", 'Use engine="auto" or "duckdb".')
     person = privacy_unit(unit, relation, max_rows, max_groups, size)
@@ -171,6 +175,6 @@ def _ledger_place(ledger: str | os.PathLike[str] | None, file: str | os.PathLike
     if ledger is not None:
         return os.fspath(ledger)
     if file is not None:
-        return f"{Path(os.fspath(file).split('::')[0])}.ledger"
+        return f"{Path(os.fspath(file).split('::')[0]).expanduser()}.ledger"
     log.warning("sordino: the ledger of this table lives in memory and is forgotten with the process; give ledger= to keep it")
     return ":memory:"

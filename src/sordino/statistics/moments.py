@@ -8,7 +8,6 @@ from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sordino.privacy.certificate import Certificate
 from sordino.privacy.cost import Cost
@@ -87,9 +86,11 @@ class MomentsStep:
     def answers(self, raw: Floats, level: float = LEVEL) -> list[Answer]:
         """Post-processing of the drawn vectors: no further price."""
         value, low, high = self.source.estimate(self.kind, raw, level)
-        whole = self.kind == "count" or (self.kind == "sum" and self.source.grid.kind in ("int", "bool"))
-        columns = (_numbers(part, cut, whole) for part, cut in ((value, np.rint), (low, np.floor), (high, np.ceil)))
-        return [Answer(v, a, b, raw=tuple(r)) for v, a, b, r in zip(*columns, raw.tolist(), strict=True)]
+        if self.kind == "count" or (self.kind == "sum" and self.source.grid.kind in ("int", "bool")):
+            value = np.rint(value)  # the truth is whole, so the whole numbers inside the interval hold as often as the interval
+            low, high = np.minimum(np.ceil(low), value), np.maximum(np.floor(high), value)
+            return [Answer(int(v), int(a), int(b), raw=tuple(r)) for v, a, b, r in zip(value, low, high, raw.tolist(), strict=True)]
+        return [Answer(float(v), float(a), float(b), raw=tuple(r)) for v, a, b, r in zip(value, low, high, raw.tolist(), strict=True)]
 
     def interval(self, answer: Answer, level: float) -> tuple[Any, Any]:
         again = self.answers(np.array([answer.raw]), level)[0]
@@ -99,7 +100,3 @@ class MomentsStep:
         if self.kind in ("count", "sum"):
             return self.source.width(self.kind, 1, level)
         return None if rows is None else self.source.width(self.kind, max(rows, 1), level)
-
-
-def _numbers(values: NDArray[Any], whole: Any, integer: bool) -> list[Any]:
-    return [int(v) for v in whole(values)] if integer else [float(v) for v in values]

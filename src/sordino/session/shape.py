@@ -1,0 +1,87 @@
+"""What an answer looks like as columns: a number, several numbers, a histogram or a list of keys. A public fact of the question."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from sordino.schema.spelling import describe
+from sordino.statistics.averages import Means
+from sordino.statistics.bins import Histogram
+from sordino.statistics.peak import Mode
+from sordino.statistics.port import Statistic
+from sordino.statistics.position import Quantiles
+from sordino.statistics.predicates import Counts
+from sordino.summaries import Refused
+
+if TYPE_CHECKING:
+    from sordino.session.release import Release
+
+__all__ = ["Shape", "columns", "shape"]
+
+Shape = dict[str, Any]  # {"columns": names} for vectors, {"cells": "key" | "bin", "count": name} for histograms, {"list": name} for top k
+
+
+def shape(label: str, statistic: Statistic) -> Shape | None:
+    """None for one value per group. Under its own label a vector has the names of its single statistics, otherwise label_part."""
+    own = label == statistic.label
+    match statistic:
+        case Means():
+            return {"columns": [f"mean({name})" if own else f"{label}_{name}" for name in statistic.columns]}
+        case Quantiles():
+            levels = [f"{float(q):g}" for q in statistic.levels]
+            return {"columns": [f"quantile({statistic.column}, {q})" if own else f"{label}_{q}" for q in levels]}
+        case Counts():
+            return {"columns": [f"count({describe(p)})" if own else f"{label}_{i}" for i, p in enumerate(statistic.predicates, 1)]}
+        case Histogram():
+            return {"cells": "key" if statistic.bins is None else "bin", "count": "count" if own else label}
+        case Mode() if statistic.k > 1:
+            return {"list": label}
+    return None
+
+
+def columns(release: Release) -> dict[str, list[Any]]:
+    """The release as a table: group columns in key order, then each statistic with its ends.
+
+    A histogram or a top k asked alone has one row per cell or place; beside other statistics it stays one dict or tuple per group.
+    """
+    known = release.shapes.get(release.names[0]) if len(release.names) == 1 else None
+    if known and "cells" in known:
+        return _long(release, known)
+    if known and "list" in known:
+        return _listed(release)
+    out: dict[str, list[Any]] = dict(release.keys)
+    for name in release.names:
+        split = release.shapes.get(name) or {}
+        for i, column in enumerate(split.get("columns", [])):
+            out |= {f"{column}{end}": [_part(c, i) for c in cells] for end, cells in _ends(release, name).items()}
+        if "columns" not in split:
+            out |= {f"{name}{end}": list(cells) for end, cells in _ends(release, name).items()}
+    return out
+
+
+def _ends(release: Release, name: str) -> dict[str, list[Any]]:
+    return {end: release.answers[name + end] for end in ("", "_low", "_high") if name + end in release.answers}
+
+
+def _part(cell: Any, index: int) -> Any:
+    return cell[index] if isinstance(cell, tuple | list) else cell
+
+
+def _spread(keys: Mapping[str, list[Any]], sizes: list[int]) -> dict[str, list[Any]]:
+    """Every group key once per row that its group has."""
+    return {name: [cell for cell, size in zip(cells, sizes, strict=True) for _ in range(size)] for name, cells in keys.items()}
+
+
+def _long(release: Release, known: Shape) -> dict[str, list[Any]]:
+    cells = _ends(release, release.names[0])
+    word = known["cells"] if known["cells"] not in release.keys else f"{release.names[0]} {known['cells']}"
+    out = _spread(release.keys, [len(cell) for cell in cells[""]])
+    out[word] = [key for cell in cells[""] for key in cell]
+    return out | {f"{known['count']}{end}": [v for cell in part for v in cell.values()] for end, part in cells.items()}
+
+
+def _listed(release: Release) -> dict[str, list[Any]]:
+    name = release.names[0]
+    cells = [(cell,) if isinstance(cell, Refused) or cell is None else tuple(cell) for cell in release.answers[name]]
+    return _spread(release.keys, [len(cell) for cell in cells]) | {name: [key for cell in cells for key in cell]}

@@ -1,0 +1,282 @@
+"""Every mechanism of the catalogue: its certificate, its names, its manners with awkward data and bad parameters."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from mechanism_world import CASES
+
+import sordino as sd
+from sordino.errors import QueryError
+from sordino.mechanisms import (
+    AboveThreshold,
+    Exponential,
+    Gaussian,
+    Laplace,
+    LaplaceHistogram,
+    NoisyMax,
+    PartitionSelection,
+    PermuteAndFlip,
+    ProposeTestRelease,
+    PublishedBound,
+    QuantileExponential,
+    RandomizedResponse,
+    Smooth,
+    Stability,
+    StableHistogram,
+    StableMode,
+    TwoCoins,
+    catalog,
+    find,
+)
+from sordino.privacy.number import exp_up
+
+EXAMPLES = [example for mechanism in catalog() for example in mechanism.examples()]
+SMALL = Fraction(1, 10**6)
+MAKERS = {
+    "Laplace": Laplace,
+    "Gaussian": lambda e: Gaussian(e, SMALL),
+    "RandomizedResponse": RandomizedResponse,
+    "RandomizedResponse of five": lambda e: RandomizedResponse(e, 5),
+    "RandomizedResponse, unary": lambda e: RandomizedResponse(e, 40, "unary"),
+    "Exponential": Exponential,
+    "Exponential, monotone": lambda e: Exponential(e, monotone=True),
+    "PermuteAndFlip": PermuteAndFlip,
+    "NoisyMax": NoisyMax,
+    "AboveThreshold": lambda e: AboveThreshold(e, queries=4),
+    "LaplaceHistogram": lambda e: LaplaceHistogram(e, ("a", "b")),
+    "LaplaceHistogram, replace": lambda e: LaplaceHistogram(e, ("a", "b"), 2, 3, "replace"),
+    **{f"Smooth, {z}": lambda e, z=z: Smooth(e, noise=z) for z in ("power_law", "student_t", "cauchy", "generalized_cauchy")},
+    **{f"Smooth, {z}": lambda e, z=z: Smooth(e, noise=z, delta=SMALL) for z in ("laplace", "gaussian")},
+    "PublishedBound": lambda e: PublishedBound(e, SMALL),
+    **{
+        f"ProposeTestRelease, {t}, {o}": lambda e, t=t, o=o: ProposeTestRelease(e, SMALL, 100, t, o)
+        for t in ("optimal", "laplace")
+        for o in ("refuse", "global")
+    },
+    "Stability": lambda e: Stability(e, SMALL),
+    "StableMode": lambda e: StableMode(e, SMALL, 3, "replace", 2),
+    "StableHistogram": lambda e: StableHistogram(e, SMALL),
+    "StableHistogram, replace": lambda e: StableHistogram(e, SMALL, max_groups=3, relation="replace"),
+    "StableHistogram, Gaussian": lambda e: StableHistogram(e, SMALL, "gaussian", 3, 2),
+    "StableHistogram, Gaussian, replace": lambda e: StableHistogram(e, SMALL, "gaussian", 3, 2, "replace"),
+    "PartitionSelection": lambda e: PartitionSelection(e, SMALL),
+    "PartitionSelection of four": lambda e: PartitionSelection(e, SMALL, 4),
+    "PartitionSelection, replace": lambda e: PartitionSelection(e, SMALL, 2, "replace"),
+    "QuantileExponential": lambda e: QuantileExponential(e, high=2**44),
+    "QuantileExponential, maximum": lambda e: QuantileExponential(e, 1, high=2**44),
+    "QuantileExponential, arsinh": lambda e: QuantileExponential(e, low=-(2**44), high=2**44, base="arsinh", relation="replace"),
+}
+
+
+def sound(mechanism):
+    certificate = mechanism.certificate()
+    verdict = certificate.check()
+    assert verdict.sound, verdict
+    assert verdict.slack < 1.05 or certificate.loose, verdict
+
+
+def test_the_catalogue_lists_seventeen_mechanisms_and_every_one_of_them_is_tried_here():
+    names = {mechanism.__name__ for mechanism in catalog()}
+    assert len(names) == 17
+    assert {type(case.make(Fraction(1))).__name__ for case in CASES} == names
+    assert {label.split(",")[0].split(" ")[0] for label in MAKERS} | {"TwoCoins"} == names
+
+
+@pytest.mark.parametrize("mechanism", catalog(), ids=lambda m: m.__name__)
+def test_a_mechanism_has_a_theorem_a_note_and_names_and_is_found_by_each(mechanism):
+    assert len(mechanism.theorem) > 40
+    assert mechanism.note
+    assert mechanism.names
+    assert "Proof." in mechanism.__doc__
+    assert all(find(name) is mechanism for name in (*mechanism.names, mechanism.__name__))
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=repr)
+def test_the_certificate_of_every_example_is_sound_and_tight(example):
+    sound(example)
+    assert example.certificate().theorem == type(example).theorem
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_certificates_are_sound_from_a_thousandth_to_twenty(name):
+    for epsilon in ("0.001", "0.1", "1", "5", "20"):
+        sound(MAKERS[name](epsilon))
+
+
+@pytest.mark.parametrize("name", [name for name in MAKERS if "delta" in MAKERS[name](1).__dataclass_fields__ and MAKERS[name](1).delta])
+@pytest.mark.parametrize("delta", ["1e-9", "1e-13"])
+def test_certificates_do_not_drown_a_small_delta_in_rounding(name, delta, monkeypatch):
+    monkeypatch.setitem(globals(), "SMALL", Fraction(delta))
+    for epsilon in ("1/3", "0.7", "3"):
+        sound(MAKERS[name](epsilon))
+
+
+# what is wrong, and for which parameters it is wrong
+WRONG = {
+    "epsilon": [0, -1, math.inf, math.nan, 1e9, True, None, "x", "1/0", [1], 1j],
+    "delta": [1, 1.5, 0, -1e-9, math.nan, math.inf, True, None, "x"],
+    "beta": [0, -1, math.nan, math.inf, True, "x", 200],
+    "share": [0, 1, -1, math.nan, True, None],
+    "q": [-0.1, 1.1, math.nan, True, None],
+    "max_rows": [0, -1, True, 1.5, None, "2"],
+    "max_groups": [0, -1, True, 1.5, None],
+    "sensitivity": [0, -1, math.nan, math.inf, True, None],
+    "dimension": [0, -1, True, 1.5],
+    "resolution": [0, -1, math.nan, True, "x"],
+    "relation": ["x", None, True],
+    "noise": ["x", None, 1],
+    "nu": [0, -1, True, math.nan, "x", 2.5, None],
+    "gamma": [1, 0.5, -1, math.nan, True, "x", None],
+    "k": [0, True, 1.5],
+    "options": [1, True, 2.5],
+    "encoding": ["x", None],
+    "test": ["x", None],
+    "otherwise": ["x", None],
+    "propose": [0, -1, math.nan, True, None],
+    "queries": [0, True, 1.5],
+    "threshold": [math.nan, 0.5, "x", True, None],
+    "spread": [0, True, 1.5],
+    "low": [100, 200, 0.5, True, None, "x", -(2**60)],
+    "high": [0, -1, 0.5, True, None, 2**60],
+    "base": ["x", None],
+    "origin": [2**60, 0.5, True, None],
+    "unit": [0, -1, True, 0.5],
+    "keys": [(), ("a", "a"), None, 5, ([1],)],
+    "monotone": ["x", None, 2],
+}
+GOOD = {
+    Laplace: {},
+    Gaussian: {"delta": SMALL},
+    RandomizedResponse: {},
+    Exponential: {},
+    PermuteAndFlip: {},
+    NoisyMax: {},
+    AboveThreshold: {"queries": 3},
+    LaplaceHistogram: {"keys": ("a", "b")},
+    Smooth: {},
+    PublishedBound: {"delta": SMALL},
+    ProposeTestRelease: {"delta": SMALL, "propose": 1},
+    Stability: {"delta": SMALL},
+    StableMode: {"delta": SMALL},
+    StableHistogram: {"delta": SMALL},
+    PartitionSelection: {"delta": SMALL},
+    QuantileExponential: {"high": 100},
+}
+
+
+@pytest.mark.parametrize("mechanism", GOOD, ids=lambda m: m.__name__)
+def test_bad_parameters_are_refused_at_the_door_with_a_fix(mechanism):
+    good = {"epsilon": 1, **GOOD[mechanism]}
+    for name in mechanism.__dataclass_fields__:
+        for value in WRONG[name]:
+            if (name, value) in ((("delta", 0)), ("epsilon", 0)) and mechanism in (Smooth, RandomizedResponse):
+                continue  # pure noise has no delta, and a fair coin is a legal law
+            noise = {"nu": {"noise": "student_t"}, "gamma": {"noise": "generalized_cauchy"}}.get(name, {})
+            with pytest.raises(QueryError) as caught:
+                mechanism(**{**good, **noise, name: value})
+            assert caught.value.fix, (name, value)
+
+
+def test_parameters_that_do_not_fit_each_other_are_refused():
+    for build in (
+        lambda: Smooth(1, beta=1),
+        lambda: Smooth(1, beta=2),
+        lambda: Smooth(1, noise="laplace"),
+        lambda: Smooth(1, noise="gaussian", delta=0),
+        lambda: Exponential(1, monotone=True, relation="replace"),
+        lambda: NoisyMax(1, monotone=True, relation="replace"),
+        lambda: Stability(1, 0.5),
+        lambda: StableHistogram(0.1, 0.1),
+        lambda: ProposeTestRelease(1, 0.6, 1),
+        lambda: Stability("1e-9", SMALL).certificate(),
+        lambda: QuantileExponential("1e-12", high=9),
+        lambda: Laplace("1e-300"),
+        lambda: Laplace(1, 10**300),
+        lambda: LaplaceHistogram("1e-30", ("a",)),
+        lambda: AboveThreshold("1e-30"),
+        lambda: Gaussian(1, Fraction(1, 10**400)),
+        lambda: RandomizedResponse(0).certificate(),
+        lambda: RandomizedResponse(0).estimate([0, 1]),
+    ):
+        with pytest.raises(QueryError) as caught:
+            build()
+        assert caught.value.fix
+
+
+def test_the_coin_of_two_coins_is_not_a_parameter():
+    with pytest.raises(TypeError):
+        TwoCoins(truth=Fraction(99, 100))
+
+
+@pytest.mark.parametrize("options", [2, 3, 5])
+@pytest.mark.parametrize("epsilon", ["1e-25", "1e-18", "1e-9"])
+def test_a_tiny_epsilon_does_not_make_the_truth_the_rarest_report(options, epsilon):
+    mechanism = RandomizedResponse(epsilon, options)
+    high, low = max(mechanism.keep, mechanism.lie), min(mechanism.keep, mechanism.lie)
+    assert high / low <= exp_up(Fraction(epsilon))
+
+
+AWKWARD = {
+    "empty": [],
+    "one row": [3],
+    "all ties": [50] * 60,
+    "mass at the bounds": [0] * 30 + [100] * 30,
+    "wide whole numbers": [2**70, -(2**70), 2**53 + 1, 10**400, 7],
+    "infinities": [math.inf, -math.inf, 1e300, -0.0],
+    "booleans": [True, False, True],
+}
+
+
+@pytest.mark.parametrize("column", AWKWARD)
+@pytest.mark.parametrize("statistic", ["median", "quantile", "min", "max", "iqr"])
+@pytest.mark.parametrize("relation", ["add_remove", "replace"])
+def test_awkward_columns_are_released_without_a_word(column, statistic, relation):
+    options = {"statistic": statistic, "bounds": (0, 100), "relation": relation, "max_rows": 2, "resolution": "0.01"}
+    if statistic == "quantile":
+        options["q"] = "0.9"
+    for mechanism in (Smooth(1), PublishedBound(1, SMALL), ProposeTestRelease(1, SMALL, 1), ProposeTestRelease(1, SMALL, 1, "laplace", "global")):
+        value = sd.release(mechanism, AWKWARD[column], **options).value
+        number = value[0] if isinstance(value, tuple) else value
+        if isinstance(number, float | int):
+            assert 0 <= number <= 100
+
+
+@pytest.mark.parametrize("column", AWKWARD)
+def test_awkward_columns_have_a_private_quantile(column):
+    for base in ("uniform", "arsinh"):
+        assert 0 <= sd.release(QuantileExponential(1, high=100, base=base), AWKWARD[column]).value <= 100
+
+
+@pytest.mark.parametrize("column", ["all ties", "mass at the bounds", "wide whole numbers", "infinities"])
+@pytest.mark.parametrize("statistic", ["trimmed_mean", "winsorized_mean"])
+def test_awkward_columns_have_a_private_trimmed_mean(column, statistic):
+    found = sd.release(Smooth(1), AWKWARD[column], statistic=statistic, bounds=(0, 100), relation="replace", trim=1)
+    assert 0 <= float(found) <= 100
+
+
+@pytest.mark.parametrize("keys", [[], ["a"], ["a", "b"] * 40, [None, (1, 2), b"x", "x", 1, math.nan, math.nan], {"a": 5, "b": 0}, np.array([1, 2, 1])])
+def test_awkward_keys_are_released_without_a_word(keys):
+    for mechanism in (
+        StableMode(1, SMALL),
+        StableMode(1, SMALL, 3, "replace"),
+        StableHistogram(1, SMALL),
+        StableHistogram(1, SMALL, "gaussian"),
+        PartitionSelection(1, SMALL),
+        LaplaceHistogram(1, ("a", "b")),
+    ):
+        assert sd.release(mechanism, keys).mechanism == type(mechanism).__name__
+
+
+def test_a_level_with_many_digits_does_not_overflow_at_a_private_number_of_rows():
+    third = QuantileExponential(1, 1 / 3, high=100)
+    for n in (2767, 2768, 10_000):
+        law = np.exp(third.log_probability(np.arange(n) % 101, np.arange(101)))
+        assert law.sum() == pytest.approx(1)
+
+
+def test_no_weight_of_the_quantile_underflows_to_zero():
+    for epsilon in (100, 2000, 10**6):
+        law = QuantileExponential(epsilon, high=100).log_probability(np.array([50] * 9), np.arange(101))
+        assert np.isfinite(law).all()

@@ -1,0 +1,410 @@
+"""For every mechanism a twin with one deliberate mistake: its certificate, the small world or the auditor must refute it."""
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from mechanism_world import LOW_HIGH, MEDIAN, RELATIONS, TENTH, VALUES, worst_pair
+
+from sordino.lab import replay
+from sordino.lab.audit import audit
+from sordino.lab.simulation import outcomes
+from sordino.lab.world import exact_law, hockey
+from sordino.mechanisms import (
+    AboveThreshold,
+    Exponential,
+    Gaussian,
+    Laplace,
+    LaplaceHistogram,
+    NoisyMax,
+    PartitionSelection,
+    PermuteAndFlip,
+    ProposeTestRelease,
+    PublishedBound,
+    QuantileExponential,
+    RandomizedResponse,
+    Smooth,
+    Stability,
+    StableHistogram,
+    StableMode,
+    TwoCoins,
+    catalog,
+)
+from sordino.mechanisms.acceptance import UNIT
+from sordino.mechanisms.stability import passes
+from sordino.privacy.discrete import Bernoulli, Categorical, UniformInteger
+from sordino.privacy.families import LaplaceLaw
+from sordino.sensitivity.distance import canonical
+from sordino.summaries import Counts, Near, Nearness, RankWindow, Refused, Rung, Stair, Value
+
+SMALL = Fraction(1, 10**6)
+FIFTH = Fraction(4, 5)
+
+
+def quieter(parent, name="scale"):
+    """The same mechanism with 0.8 of the noise its theorem asks for."""
+
+    def less(self):
+        value = getattr(parent, name).fget(self)
+        return tuple(part * FIFTH for part in value) if isinstance(value, tuple) else value * FIFTH
+
+    return type(f"Quieter{parent.__name__}", (parent,), {name: property(less)})
+
+
+class BiasedCoins(TwoCoins):
+    truth = FIFTH
+
+
+class EagerResponse(RandomizedResponse):
+    """Tells the truth as if epsilon were a quarter larger."""
+
+    @property
+    def keep(self):
+        return RandomizedResponse(self.epsilon * Fraction(5, 4), self.options, "direct").keep if self.encoding == "direct" else Fraction(1, 2)
+
+    @property
+    def lie(self):
+        loud = RandomizedResponse(self.epsilon * Fraction(5, 4), self.options, self.encoding)
+        return loud.lie
+
+
+class LowThresholdTest(ProposeTestRelease):
+    @property
+    def threshold(self):
+        return super().threshold - 1 / float(self.split[0])
+
+
+class EagerOptimalTest(ProposeTestRelease):
+    """Off by one: passes at distance d as often as the optimal test does at d + 1."""
+
+    @property
+    def table(self):
+        return super().table[1:]
+
+
+class LowLift(PublishedBound):
+    @property
+    def lift(self):
+        return super().lift - 1
+
+
+class FastRate(PublishedBound):
+    @property
+    def rate(self):
+        return super().rate * Fraction(5, 4)
+
+
+class LowThreshold(StableHistogram):
+    @property
+    def threshold(self):
+        return super().threshold - 1
+
+
+class ContinuousThreshold(StableHistogram):
+    """The threshold of continuous Laplace noise, used for integer noise with >=."""
+
+    @property
+    def threshold(self):
+        return math.floor(self.max_rows + float(self.scale) * math.log(1 / (2 * float(self.delta))))
+
+
+class SmallReach(QuantileExponential):
+    """The sensitivity of added rows, used for replaced ones."""
+
+    @property
+    def reach(self):
+        return self.max_rows * max(self.q, 1 - self.q)
+
+
+class FastQuantile(QuantileExponential):
+    @property
+    def rate(self):
+        return super().rate * Fraction(5, 4)
+
+
+BY_CERTIFICATE = [
+    quieter(Laplace)(1),
+    quieter(Laplace)("0.1", 5, dimension=4),
+    quieter(Gaussian)(1, SMALL),
+    quieter(Gaussian)(20, SMALL, dimension=3),
+    BiasedCoins(),
+    EagerResponse(1),
+    EagerResponse(1, 5),
+    EagerResponse(1, 4, "unary"),
+    quieter(Exponential)(1),
+    quieter(Exponential)(1, monotone=True),
+    quieter(PermuteAndFlip)(1),
+    quieter(NoisyMax)(1),
+    quieter(AboveThreshold, "scales")(1, queries=5),
+    quieter(AboveThreshold, "scales")(2, spread=1),
+    quieter(LaplaceHistogram)(1, ("a", "b")),
+    quieter(LaplaceHistogram)(1, ("a", "b"), 2, 2, "replace"),
+    *(quieter(Smooth, "s")(1, noise=z) for z in ("power_law", "student_t", "cauchy", "generalized_cauchy")),
+    *(quieter(Smooth, "s")(1, noise=z, delta=SMALL) for z in ("laplace", "gaussian")),
+    LowLift(1, SMALL, share=Fraction(1, 2)),
+    FastRate(1, SMALL),
+    LowThresholdTest(1, SMALL, 1, "laplace"),
+    LowThresholdTest(1, SMALL, 1, "laplace", "global"),
+    EagerOptimalTest(1, SMALL, 1),
+    EagerOptimalTest(1, SMALL, 1, otherwise="global"),
+    LowThreshold(1, SMALL),
+    LowThreshold(1, SMALL, max_groups=3, relation="replace"),
+    LowThreshold(1, SMALL, "gaussian"),
+    ContinuousThreshold(1, SMALL),
+    quieter(StableHistogram)(1, SMALL),
+    quieter(StableHistogram)(1, SMALL, "gaussian", 3),
+    SmallReach(1, high=2**44, relation="replace"),
+    SmallReach(1, "0.9", high=2**44, relation="replace", max_rows=2),
+    FastQuantile(1, high=2**44),
+]
+
+
+@pytest.mark.parametrize("twin", BY_CERTIFICATE, ids=repr)
+def test_the_certificate_refutes_the_twin_and_accepts_the_original(twin):
+    assert not twin.certificate().check().sound
+    parent = type(twin).__mro__[1]
+    original = parent(**{name: getattr(twin, name) for name in twin.__dataclass_fields__})
+    assert original.certificate().check().sound
+
+
+# mistakes in what is released, seen by listing the small world
+
+
+class EagerStability(Stability):
+    def release(self, ask, draw):
+        near = ask(Nearness())
+        return near.value if draw(Bernoulli.of(passes(self.epsilon, self.delta, near.distance + 1))) else Refused()
+
+
+class ModeWithoutPhantom(StableMode):
+    """Counts only the rivals that occur: a key nobody holds yet is forgotten."""
+
+    def near(self, tally):
+        ranked = sorted((-c, canonical(k), k) for k, c in zip(tally.keys, tally.counts.tolist(), strict=True))
+        if len(ranked) < 2:
+            return Near(10, ranked[0][2] if ranked else None)
+        (a, one, key), (b, other, _) = ranked[:2]
+        return Near(max(0, b - a + (other > one) - 1), key)
+
+
+class ModeOfAddedRows(StableMode):
+    """The gap counted as if a replaced row moved it by one."""
+
+    def near(self, tally):
+        return replace_relation(self).near(tally)
+
+
+def replace_relation(mechanism):
+    return StableMode(mechanism.epsilon, mechanism.delta, mechanism.k, "add_remove", mechanism.max_rows)
+
+
+class GreedySelection(PartitionSelection):
+    """pi shifted by one: a key held by m people is named like one held by m + 1."""
+
+    @property
+    def table(self):
+        shifted = super().table[1:]
+        return (0, *shifted[1:]) if len(shifted) > 1 else shifted
+
+
+class StrictHistogram(LaplaceHistogram):
+    """Noises only the keys that occur, so that an absent key answers exactly 0."""
+
+    def release(self, ask, draw):
+        tally = ask(Counts())
+        noisy = super().release(ask, draw)
+        return {key: count if key in tally.keys else 0 for key, count in noisy.items()}
+
+
+class UniformInsideArsinh(QuantileExponential):
+    """Weighs cells by the arsinh measure, and then draws their points uniformly."""
+
+    def release(self, ask, draw):
+        cells = self.cells(ask(RankWindow(self.q, self.radius)))
+        chosen = draw(Categorical(cells.weights))
+        return draw(UniformInteger(int(cells.first[chosen]), int(cells.last[chosen])))
+
+
+class BlindToTies(QuantileExponential):
+    """Draws the true quantile when it exists, and asks chance only otherwise."""
+
+    def release(self, ask, draw):
+        window = ask(RankWindow(self.q, self.radius))
+        if window.n == 1:
+            return int(window.values[1])
+        return super().release(ask, draw)
+
+
+class Unclipped(Laplace):
+    """Forgets to round to the grid of the neighbours: adds a fraction of the data to the answer."""
+
+    def release(self, ask, draw):
+        return super().release(ask, draw) + ask(Value()) * 2.0**-30
+
+
+@dataclass(frozen=True)
+class LocalNoise(Smooth):
+    """Noise scaled by the local sensitivity itself."""
+
+    def release(self, ask, draw):
+        rung: Rung = ask(Stair(self.beta))
+        scale = self.s * max(abs(rung.location - rung.low), 1)
+        return draw(self.law.at(rung.location, scale, low=rung.low, high=rung.high))
+
+
+class UnshiftedThreshold(AboveThreshold):
+    """No noise on the threshold."""
+
+    def release(self, ask, draw):
+        noisy = np.atleast_1d(draw(LaplaceLaw().at(np.atleast_1d(ask(Value(dimension=self.queries))), self.scales[1])))
+        return next((i for i, value in enumerate(noisy.tolist()) if value >= self.threshold), Refused())
+
+
+class RefusesByName(ProposeTestRelease):
+    """Strict instead of weak: tests LS > B at the table itself only, then releases for certain."""
+
+    def _passed(self, distance, draw):
+        super()._passed(distance, draw)
+        return distance > 0
+
+
+def keys(table):
+    return {v: table.count(v) for v in VALUES if v in table}
+
+
+def median(resolution=1):
+    return {"statistic": "median", "bounds": (0, 3), "resolution": resolution}
+
+
+BY_WORLD = {
+    "mode without the phantom competitor": (ModeWithoutPhantom(1, TENTH), "add_remove", {}),
+    "mode that counts replaced rows like added ones": (ModeOfAddedRows(1, TENTH, relation="replace"), "replace", {}),
+    "partition selection shifted by one": (GreedySelection(1, TENTH), "add_remove", {}),
+    "histogram with the threshold one too low": (LowThreshold(1, TENTH), "add_remove", {"read": lambda t: {"a": t.count(0)}}),
+    "histogram for added rows, used for replaced ones": (
+        StableHistogram(1, TENTH),
+        "replace",
+        {"read": lambda t: {"a": t.count(0), "b": t.count(1)}, "span": 20},
+    ),
+    "noisy histogram for added rows, used for replaced ones": (LaplaceHistogram(1, (0, 1)), "replace", {"sizes": range(3), "span": 20}),
+    "histogram that shows absent keys as zero": (StrictHistogram(1, (0,)), "add_remove", {}),
+    "monotone exponential, used for replaced rows": (Exponential(1, monotone=True), "replace", {"read": lambda t: [t.count(v) for v in VALUES]}),
+    "monotone permute-and-flip, used for replaced rows": (PermuteAndFlip(1, monotone=True), "replace", {"read": lambda t: [t.count(v) for v in VALUES]}),
+    "monotone noisy max, used for replaced rows": (
+        NoisyMax(1, monotone=True),
+        "replace",
+        {"read": lambda t: [t.count(0), t.count(1)]},
+    ),
+    "quantile that answers a single row exactly": (BlindToTies(1, high=3), "add_remove", {}),
+    "quantile for one row per person, used for three": (QuantileExponential(1, high=3), "add_remove", {"rows": 3}),
+    "median with noise for replaced rows, used for added ones": (Smooth(4), "add_remove", {**median(Fraction(1, 16)), "relation": "replace"}),
+    "median for one row per person, used for three": (Smooth(4), "add_remove", {**median(Fraction(1, 16)), "rows": 3}),
+    "noise scaled by the data": (LocalNoise(1), "add_remove", median(Fraction(1, 4))),
+    "a test without noise": (RefusesByName(1, TENTH, 1), "add_remove", median(Fraction(1, 4))),
+    "a Laplace test that passes too early": (EagerOptimalTest(1, TENTH, 1), "add_remove", median(Fraction(1, 4))),
+    "a threshold without noise": (UnshiftedThreshold(2, 1, 2), "add_remove", {"read": lambda t: [t.count(0), t.count(0)], "span": 20}),
+    "a fraction of the data in the low bits": (Unclipped(1), "add_remove", {"read": lambda t: t.count(0)}),
+}
+
+
+@pytest.mark.parametrize("mistake", BY_WORLD)
+def test_the_small_world_refutes_the_twin(mistake):
+    twin, relation, options = BY_WORLD[mistake]
+    stick, _ = worst_pair(twin, relation, **options)
+    assert stick > float(twin.certificate().cost.delta) * 1.01 + 1e-6
+
+
+def test_stability_shifted_by_one_is_refuted_at_distance_zero():
+    twin = EagerStability(1, TENTH)
+    laws = [exact_law(twin, Near(0, value)) for value in "ab"]
+    assert hockey(*laws, 1.0) > 0.2
+    honest = [exact_law(Stability(1, TENTH), Near(0, value)) for value in "ab"]
+    assert hockey(*honest, 1.0) <= 0.1
+
+
+def test_a_uniform_draw_inside_arsinh_cells_is_refuted():
+    honest = QuantileExponential(1, low=-64, high=64, base="arsinh")
+    twin = UniformInsideArsinh(1, low=-64, high=64, base="arsinh")
+    pair = [0, 0, 40], [0, 0, 41]
+    laws = [exact_law(twin, table) for table in pair]
+    assert hockey(*laws, 1.0) > 0.001
+    kept = [exact_law(honest, table) for table in pair]
+    assert hockey(*kept, 1.0) == 0
+
+
+# mistakes the auditor sees from outside
+
+
+def watched(mechanism, pair, trials, **options):
+    cost = mechanism.certificate().cost
+    return audit(
+        lambda data, n: outcomes(mechanism, data, repeats=n, **options),
+        *pair,
+        claimed=(float(cost.epsilon), float(cost.delta)),
+        trials=trials,
+        vectorised=True,
+    ).verdict
+
+
+def test_the_auditor_refutes_quiet_noise():
+    assert watched(quieter(Laplace)(1), (0, 1), 100_000) == "refuted"
+    assert watched(quieter(Gaussian)(1, Fraction(1, 100)), (0, 1), 200_000) == "refuted"
+    assert watched(Unclipped(1), (0, 1), 20_000) == "refuted"
+
+
+def test_the_auditor_refutes_twins_it_knows_nothing_about():
+    assert watched(BiasedCoins(), (0, 1), 20_000) == "refuted"
+    assert watched(LowThreshold(1, TENTH), ({}, {"a": 1}), 4_000) == "refuted"
+    assert watched(GreedySelection(1, TENTH), ({}, {"a": 1}), 4_000) == "refuted"
+    assert watched(RefusesByName(1, TENTH, 10), (LOW_HIGH, [*LOW_HIGH, 100, 100, 100]), 2_000, **MEDIAN) == "refuted"
+
+
+# mistakes that show in the conversation
+
+
+class AsksByTheData(Smooth):
+    def release(self, ask, draw):
+        rung = ask(Stair(self.beta))
+        return super().release(lambda _: ask(Stair(self.beta / (1 + rung.index % 2))), draw)
+
+
+class TellsTheScale(Smooth):
+    def release(self, ask, draw):
+        rung = ask(Stair(self.beta))
+        return super().release(ask, draw), rung.index
+
+
+class GridOfTheData(Smooth):
+    def release(self, ask, draw):
+        rung = ask(Stair(self.beta))
+        scale = self.s * rung.scales[rung.index]
+        return draw(self.law.at(rung.location, scale, grid=2 ** min(rung.index, 20), low=rung.low, high=rung.high))
+
+
+class DrawsWhenNeeded(ProposeTestRelease):
+    """Draws the value only after a pass: the work tells the branch."""
+
+    def release(self, ask, draw):
+        near = ask(Nearness(self.propose))
+        if near.distance == 0:
+            return Refused()
+        return draw(LaplaceLaw().at(near.value, Fraction(10)))
+
+
+@pytest.mark.parametrize("twin", [AsksByTheData(1), TellsTheScale(1), GridOfTheData(1), DrawsWhenNeeded(1, TENTH, 10)], ids=repr)
+def test_the_replay_refutes_the_twin(twin):
+    pair = [0] * 4 + [100] * 5, [0] * 5 + [100] * 5
+    wide = [0] * 8 + [40] * 6 + [100] * 8, [0] * 8 + [40] * 7 + [100] * 8
+    assert not all(replay(twin, *tables, **MEDIAN).ok for tables in (pair, wide, pair[::-1]))
+
+
+def test_every_mechanism_has_a_broken_twin():
+    twins = [*BY_CERTIFICATE, *(twin for twin, _, _ in BY_WORLD.values()), EagerStability(1, TENTH)]
+    parents = {parent.__name__ for twin in twins for parent in type(twin).__mro__}
+    assert {mechanism.__name__ for mechanism in catalog()} <= parents
+    assert UNIT == 2**128
+    assert set(RELATIONS) == {"add_remove", "replace"}
+    assert replace(Laplace(1), epsilon=2).epsilon == 2
+    assert keys((0, 0, 1)) == {0: 2, 1: 1}

@@ -1,0 +1,88 @@
+"""Many means in one release: the error grows like d under Laplace noise and like sqrt(d) under Gaussian noise, and the plan knows where."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from statistics_world import SMALL, context, seeded
+
+from sordino import statistics as st
+from sordino.mechanisms.gaussian import largest_mu
+from sordino.schema.column import Column
+from sordino.statistics.added import AddedGaussian
+from sordino.statistics.averages import ROW
+from sordino.statistics.reach import Reach
+from sordino.summaries.totals import GroupTotals
+
+N = 1_000_000
+COLUMNS = tuple(Column(f"bit{i}", "bool") for i in range(1000))
+ABOUT = context(*COLUMNS)
+
+draw = seeded()
+
+
+def step_of(d: int, epsilon: Fraction, delta: Fraction) -> Any:
+    return st.means([c.name for c in COLUMNS[:d]]).step(epsilon, delta, ABOUT)
+
+
+def rmse(step: Any, d: int, draws: int) -> float:
+    """The root mean squared error of means that are one half, over at least `draws` of them."""
+    groups = tuple((i,) for i in range(-(-draws // d)))
+
+    def ask(request: Any) -> GroupTotals:
+        full = {"rows": N, "sum": N // 2}
+        return GroupTotals(groups, {item: np.full(len(groups), full[item.what], object) for item in request.items})
+
+    found = np.array([answer.value for answer in step.release(ask, draw, groups)])
+    return float(np.sqrt(np.mean((found - 0.5) ** 2)))
+
+
+@pytest.mark.parametrize("d", [1, 3, 10, 30, 100, 300, 1000])
+def test_the_error_follows_d_and_the_root_of_d(d: int) -> None:
+    one = Fraction(1)
+    assert rmse(step_of(d, one, Fraction(0)), d, 20_000) == pytest.approx(d / N, rel=0.04)
+    if d > 9:
+        gaussian = step_of(d, one, SMALL)
+        assert gaussian.name.startswith("Gaussian")
+        found = rmse(gaussian, d, 20_000)
+        assert found == pytest.approx(math.sqrt(d / 2) / float(largest_mu(one, SMALL)) / N, rel=0.04)
+        assert found <= math.sqrt(d * math.log(1e6)) / N
+
+
+@pytest.mark.parametrize(("epsilon", "known"), [("0.1", 7), ("0.5", 9), ("1", 9), ("2", 10)])
+def test_the_plan_switches_within_one_of_the_measured_crossing(epsilon: str, known: int) -> None:
+    e = Fraction(epsilon)
+    planned = next(d for d in range(1, 30) if step_of(d, e, SMALL).cost.delta)
+    assert planned == known
+
+    def better(d: int) -> bool:
+        forced = step_of(d, e, SMALL)
+        object.__setattr__(forced, "noise", AddedGaussian(e, SMALL, Reach(Fraction(d), Fraction(2 * d), ABOUT).second() * ROW, 2 * d))
+        return rmse(forced, d, 60_000) < rmse(step_of(d, e, Fraction(0)), d, 60_000)
+
+    measured = next(d for d in range(known - 3, 30) if better(d))
+    assert abs(measured - planned) <= 1
+
+
+def test_intervals_of_both_laws_hold() -> None:
+    for d, delta in ((3, Fraction(0)), (40, SMALL)):
+        step = step_of(d, Fraction(1), delta)
+        groups = tuple((i,) for i in range(20_000 // d))
+
+        def ask(request: Any, groups: Any = groups) -> GroupTotals:
+            return GroupTotals(groups, {i: np.full(len(groups), {"rows": 1000, "sum": 300}[i.what], object) for i in request.items})
+
+        answers = step.release(ask, draw, groups)
+        low, high = (np.array([getattr(a, end) for a in answers]) for end in ("low", "high"))
+        assert 0.944 <= np.mean((low <= 0.3) & (high >= 0.3)) <= 0.956
+
+
+def test_counts_of_many_predicates_switch_too() -> None:
+    few, many = (st.counts(["p"] * d).step(Fraction(1), SMALL, ABOUT) for d in (3, 200))
+    assert few.cost.delta == 0
+    assert many.cost.delta == SMALL
+    assert many.width(None) < 0.2 * st.counts(["p"] * 200).step(Fraction(1), Fraction(0), ABOUT).width(None)
