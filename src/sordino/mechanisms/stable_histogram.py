@@ -109,8 +109,8 @@ class StableHistogram:
         occurs = tally.counts > 0
         counts = tally.counts[occurs].astype(np.int64)
         noisy = draw(GaussianLaw().at(counts, self.scale) if self.noise == "gaussian" else DiscreteLaplace(self.scale, counts))
-        shown = zip(np.flatnonzero(occurs).tolist(), noisy.tolist(), strict=True)
-        return {tally.keys[i]: count for i, count in shown if count >= self.threshold}
+        shown, least = zip(np.flatnonzero(occurs).tolist(), noisy.tolist(), strict=True), self.threshold
+        return {tally.keys[i]: count for i, count in shown if count >= least}
 
     @classmethod
     def examples(cls) -> Sequence[StableHistogram]:

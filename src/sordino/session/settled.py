@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -143,7 +143,7 @@ def settle(table: Table, asked: Question, epsilon: Fraction, delta: Fraction | N
     if needs and not (delta if delta is not None else pool):
         what = "the keys of this question are private, which takes a delta, and the budget has none."
         raise QueryError("SRD-102", what, "Without a delta: declare the public keys with keys=. Or give the budget a delta such as 1e-6.")
-    plan = plan_steps(dict(asked.statistics), epsilon, pool * POOL_SHARE if delta is None else delta, public)
+    plan = plan_steps(_placed(asked), epsilon, pool * POOL_SHARE if delta is None else delta, public)
     own = frame(asked, table.unit, fold_ids=table.fold_ids)
     cells = (frame(asked, table.unit, fold_ids=table.fold_ids, counted=part.counted) for part in plan.parts if part.counted is not None)
     frames = (own, *cells)
@@ -156,3 +156,12 @@ def settle(table: Table, asked: Question, epsilon: Fraction, delta: Fraction | N
     shapes = {label: found for label, statistic in asked.statistics.items() if (found := shape(label, statistic))}
     key = recall_key(table.dataset, table.version, words)
     return Settled(key, frames, plan, tuple(asked.statistics), asked.by, public, facts, shapes)
+
+
+def _placed(asked: Question) -> dict[str, Any]:
+    """The statistics, each counting its conditions from its own place in the frame's list."""
+    place, out = 0, {}
+    for label, statistic in asked.statistics.items():
+        out[label] = replace(statistic, first=place) if statistic.predicates else statistic  # type: ignore[type-var]
+        place += len(statistic.predicates)
+    return out

@@ -64,7 +64,11 @@ class MomentsStep:
 
     source: Moments
     kind: str
-    bar: str = "exact"
+
+    @property
+    def bar(self) -> str:
+        """The interval of a variance is a hull over means and holds with at least 95%; the others hold with exactly that."""
+        return "bound" if self.kind in ("variance", "std") else "exact"
 
     def __post_init__(self) -> None:
         _ = self.cost  # every refusal comes before the charge

@@ -81,7 +81,7 @@ class Step(Protocol):
     @property
     def name(self) -> str: ...  # mechanism, for the card
     @property
-    def bar(self) -> str: ...  # exact | rank | published | twin | none
+    def bar(self) -> str: ...  # exact | bound (at least 95%) | rank | published | twin | none
     def certificates(self) -> Sequence[Certificate]: ...
     def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]: ...  # groups: None when ungrouped, else in order
     def interval(self, answer: Answer, level: float) -> tuple[Any, Any] | None: ...  # of an answer, at another level

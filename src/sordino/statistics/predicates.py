@@ -12,6 +12,7 @@ import numpy as np
 from sordino.errors import QueryError
 from sordino.privacy.certificate import Certificate
 from sordino.privacy.cost import Cost
+from sordino.schema.normal import canonical
 from sordino.statistics.added import Added, AddedGaussian, quieter
 from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Step
 from sordino.statistics.reach import Reach
@@ -78,7 +79,7 @@ class Counts(Plain):
         return f"counts({len(self.predicates)})"
 
     def question(self) -> dict[str, Any]:
-        return {"statistic": "counts", "predicates": [str(p) for p in self.predicates]}
+        return {"statistic": "counts", "predicates": [canonical(p) for p in self.predicates]}
 
     def step(self, epsilon: Fraction, delta: Fraction, context: Context) -> Step:
         d = len(self.predicates)
