@@ -62,7 +62,11 @@ SMALL = Fraction(1, 20)
 
 CASES = (
     Case("Laplace", Laplace, ((3, 4), (0, -1), (2**60, 2**60 + 1)), vectorised=True),
-    Case("Laplace, a vector", lambda e: Laplace(e, 2, dimension=3), (([1, 2, 3], [2, 2, 2]), ([0, 0, 0], [2, 0, 0]), ([5, 5, 5], [5, 4, 4]))),
+    Case(
+        "Laplace, a vector",
+        lambda e: Laplace(e, 2, dimension=3),
+        (([1, 2, 3], [2, 2, 2]), ([0, 0, 0], [2, 0, 0]), ([5, 5, 5], [5, 4, 4])),
+    ),
     Case("Laplace, a fraction", lambda e: Laplace(e, "0.3"), ((1.0, 1.3), (0.1, 0.4), (-0.2, 0.1)), vectorised=True),
     Case("Gaussian", lambda e: Gaussian(e, SMALL), ((3, 4), (0, -1), (100, 101)), vectorised=True),
     Case("Gaussian, a vector", lambda e: Gaussian(e, SMALL, 2, 2), (([0, 0], [1, 1]), ([0, 0], [2, 0]), ([7, 1], [7, 3]))),
@@ -90,7 +94,11 @@ CASES = (
     Case("propose-test-release", lambda e: ProposeTestRelease(e, SMALL, 10), COLUMNS, MEDIAN),
     Case("propose-test-release, Laplace", lambda e: ProposeTestRelease(e, SMALL, 10, "laplace"), COLUMNS, MEDIAN),
     Case("propose-test-release, global", lambda e: ProposeTestRelease(e, SMALL, 10, otherwise="global"), COLUMNS, MEDIAN),
-    Case("stability", lambda e: Stability(e, SMALL), ((Near(0, "x"), Near(1, "x")), (Near(2, "x"), Near(1, "x")), (Near(5, "x"), Near(6, "x")))),
+    Case(
+        "stability",
+        lambda e: Stability(e, SMALL),
+        ((Near(0, "x"), Near(1, "x")), (Near(2, "x"), Near(1, "x")), (Near(5, "x"), Near(6, "x"))),
+    ),
     Case("stable mode", lambda e: StableMode(e, SMALL), (KEYS[0], KEYS[1], NEW)),
     Case("stable top two", lambda e: StableMode(e, SMALL, 2), (KEYS[1], ({"a": 9, "b": 5, "c": 1}, {"a": 9, "b": 5, "c": 2}), NEW)),
     Case("stable histogram", lambda e: StableHistogram(e, SMALL), KEYS, new_key=NEW),
@@ -103,7 +111,13 @@ CASES = (
 
 
 def worst_pair(
-    mechanism: Any, relation: str, *, read: Callable[[Any], Any] = lambda table: table, rows: int = 1, sizes: Iterable[int] = SIZES, **options: Any
+    mechanism: Any,
+    near: str,
+    *,
+    read: Callable[[Any], Any] = lambda table: table,
+    rows: int = 1,
+    sizes: Iterable[int] = SIZES,
+    **options: Any,
 ) -> tuple[float, float]:
     """The largest hockey stick at the claimed epsilon, and the largest log-ratio, over every pair of neighbours in the small world."""
     laws: dict[str, Any] = {}
@@ -116,13 +130,13 @@ def worst_pair(
         return laws[name]
 
     epsilon, stick, ratio = float(mechanism.certificate().cost.epsilon), 0.0, 0.0
-    for one, other in neighbours(VALUES, sizes, relation, max_rows=rows):
+    for one, other in neighbours(VALUES, sizes, near, max_rows=rows):
         p, q = law(one), law(other)
         stick, ratio = max(stick, hockey(p, q, epsilon)), max(ratio, loss(p, q))
     return stick, ratio
 
 
-def holds(mechanism: Any, relation: str, *, tolerance: float = 1e-12, **options: Any) -> bool:
+def holds(mechanism: Any, near: str, *, tolerance: float = 1e-12, **options: Any) -> bool:
     """The claim is true on the whole small world."""
-    stick, _ = worst_pair(mechanism, relation, **options)
+    stick, _ = worst_pair(mechanism, near, **options)
     return stick <= float(mechanism.certificate().cost.delta) * (1 + 1e-9) + tolerance

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 import sordino as sd
+from sordino.ledger import open_ledger
 
 NAN, INF = float("nan"), float("inf")
 COLUMNS = ("person", "zip", "sex", "income", "age", "ok", "born")
@@ -118,6 +120,18 @@ EXTRA: dict[str, list[dict[str, Any]]] = {
     "a null id": [ROW | {"person": None}, ROW | {"person": NAN}],
     "an id of another type": [ROW | {"person": 17}, ROW | {"person": 17.0}, ROW | {"person": "P1"}, ROW | {"person": " p1"}],
 }
+
+
+def crowd() -> list[dict[str, Any]]:
+    """All of them at once, each as a person of their own."""
+    return [row | {"person": f"new {i}" if row["person"] == "new" else row["person"]} for i, name in enumerate(EXTRA) for row in EXTRA[name]]
+
+
+def fresh(opened: Any) -> Any:
+    """The same table with a ledger nobody has spent from."""
+    terms = opened.ledger.terms
+    book = open_ledger(":memory:", budget=terms.budget, relation=terms.relation, unit=opened.unit, dataset=opened.dataset)
+    return replace(opened, ledger=book)
 
 
 def add(base: dict[str, list[Any]], extra: list[dict[str, Any]]) -> dict[str, list[Any]]:

@@ -60,7 +60,7 @@ class Answer:
 
     def _placed(self, occur: list[Key]) -> tuple[tuple[Key, ...], NDArray[np.intp]]:
         """All keys in their public order, and where in it each key that occurs belongs."""
-        by, public = self._text.frame.by, self._text.frame.public_groups
+        by, public = self._text.by, self._text.frame.public_groups
         if public is not None:
             at = {key: i for i, key in enumerate(map(self._inside, public))}
             return public, np.array([at[key] for key in occur], dtype=np.intp)
@@ -71,7 +71,7 @@ class Answer:
         return tuple(outside[i] for i in order), place
 
     def _inside(self, key: Key) -> Key:
-        return tuple(key_in(column, part) for column, part in zip(self._text.frame.by, key, strict=True))
+        return tuple(key_in(column, part) for column, part in zip(self._text.by, key, strict=True))
 
     def _ranks(self, request: Ranks) -> Iterator[tuple[Window, ...]]:
         column = self._text.column(request.column)

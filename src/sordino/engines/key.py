@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from sordino.engines.array import text_of
@@ -12,7 +13,7 @@ from sordino.errors import QueryError
 from sordino.schema.column import Column
 from sordino.schema.value import EPOCH
 
-__all__ = ["key_in", "key_out", "key_text", "unit_text"]
+__all__ = ["bin_text", "key_in", "key_out", "key_text", "unit_text"]
 
 # days Python can say; a key outside is null, because a group nobody can name cannot be released
 FIRST_DAY, LAST_DAY = "DATE '0001-01-01'", "DATE '9999-12-31'"
@@ -67,3 +68,14 @@ def unit_text(column: Column, field: Field, fold: bool) -> str:
         return f"CASE WHEN {number} = floor({number}) THEN TRY_CAST(floor({number}) AS BIGINT) END"
     text = text_value(field)
     return f"lower(trim({text}))" if fold else text
+
+def bin_text(value: str, edges: Sequence[int]) -> str:
+    """The index i with edges[i] <= value < edges[i+1], the last bin closed on the right, null outside: comparisons in a balanced tree."""
+
+    def within(first: int, last: int) -> str:
+        if last - first == 1:
+            return str(first)
+        middle = (first + last) // 2
+        return f"CASE WHEN {value} < {edges[middle]} THEN {within(first, middle)} ELSE {within(middle, last)} END"
+
+    return f"CASE WHEN {value} BETWEEN {edges[0]} AND {edges[-1]} THEN {within(0, len(edges) - 1)} END"

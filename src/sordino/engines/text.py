@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sordino.engines.filter import names, rendered
-from sordino.engines.key import key_in, key_text, unit_text
+from sordino.engines.key import bin_text, key_in, key_text, unit_text
 from sordino.engines.scan import Scan
 from sordino.engines.value import Field, grid_of, quoted, typed
 from sordino.errors import QueryError
@@ -56,6 +56,14 @@ class Text:
     portable: bool = False
 
     @property
+    def by(self) -> tuple[Column, ...]:
+        """The group columns as their keys compare: the bins of a number column are whole numbers."""
+        if self.frame.edges is None:
+            return self.frame.by
+        *rest, binned = self.frame.by
+        return (*rest, Column(binned.name, "int", keys=binned.keys))
+
+    @property
     def keys(self) -> tuple[str, ...]:
         return tuple(f"k{i}" for i in range(len(self.frame.by)))
 
@@ -72,7 +80,7 @@ class Text:
     @property
     def listed(self) -> dict[str, list[int | str]]:
         """Public keys too many to write into a statement: tables the engine must hold, by name, each with one column `key`."""
-        many = [(i, c) for i, c in enumerate(self.frame.by) if c.keys is not None and len(c.keys) > LISTED]
+        many = [(i, c) for i, c in enumerate(self.by) if c.keys is not None and len(c.keys) > LISTED]
         return {f"keys{i}": [key for value in c.keys or () if (key := key_in(c, value)) is not None] for i, c in many}
 
     def clipped(self) -> str:
@@ -83,7 +91,10 @@ class Text:
         alias = {column.name: (column, f"t{i}") for i, column in enumerate(columns)}
         unread = {frame.unit_column.name} - set(own) - set(_filtered(frame)) if frame.unit_column is not None else set()
         reads = [f"{typed(column, fields[name])} AS {value}" for name, (column, value) in alias.items() if name not in unread]
-        makes = [f"{key_text(column, alias[column.name][1])} AS k{i}" for i, column in enumerate(frame.by)]
+        last = len(frame.by) - 1 if frame.edges is not None else -1
+        makes = [
+            f"{(grid_of if i == last else key_text)(column, alias[column.name][1])} AS k{i}" for i, column in enumerate(frame.by)
+        ]
         makes += [f"{grid_of(column, alias[column.name][1])} AS q{i}" for i, column in enumerate(frame.columns)]
         makes += [f"COALESCE({rendered(predicate, alias)}, FALSE) AS b{i}" for i, predicate in enumerate(frame.counted)]
         tests = [rendered(frame.where, alias)] if frame.where is not None else []
@@ -94,7 +105,10 @@ class Text:
         where = f" WHERE {' AND '.join(tests)}" if tests else ""
         rows = f"SELECT {', '.join(reads) or '1 AS one'} FROM {self.scan.text}"
         inner = f"SELECT {', '.join(makes) or '1 AS one'} FROM ({rows}) AS typed{where}"
-        wanted = [_wanted(column, i) for i, column in enumerate(frame.by) if column.keys is not None]
+        if frame.edges is not None:
+            names = [f"{bin_text(f'k{last}', frame.edges)} AS {name}" if name == f"k{last}" else name for name in self.rows.split(", ")]
+            inner = f"SELECT {', '.join(names)} FROM ({inner}) AS cut"
+        wanted = [_wanted(column, i) for i, column in enumerate(self.by) if column.keys is not None]
         return f"SELECT {self.rows} FROM ({inner}) AS clipped" + (f" WHERE {' AND '.join(wanted)}" if wanted else "")
 
     @property

@@ -139,7 +139,7 @@ def _worst(noise: str, scale: float, visible: float, unit: PrivacyUnit, epsilon:
             shared = (2 * groups - new - gone) if both else groups - max(new, gone)
             level = epsilon + (gone - new) * log_f
             if noise == "gaussian":
-                stick = gaussian_delta(rows * math.sqrt(shared) / scale, level) if shared else max(0.0, -math.expm1(level))
+                stick = gaussian_delta(rows * math.sqrt(shared) / scale, level) if shared else -math.expm1(min(level, 0.0))
             else:
                 loss = shared * rows / scale
                 stick = 0.0 if level >= loss else -math.expm1(level - loss) / (1 + math.exp(-loss))

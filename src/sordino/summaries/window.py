@@ -22,4 +22,5 @@ def rank_window(x: NDArray[np.int64], q: Fraction, radius: int, low: int, high: 
     first = max(math.floor(q * n - radius) + 1, 0)
     last = min(math.ceil(q * n + radius), n + 1)
     inside = x[max(first, 1) - 1 : min(last, n)]
-    return Window(np.concatenate([[low] * (first < 1), inside, [high] * (last > n)]).astype(np.int64), first, n)
+    before, after = np.full(int(first < 1), low, np.int64), np.full(int(last > n), high, np.int64)
+    return Window(np.concatenate([before, inside.astype(np.int64, copy=False), after]), first, n)
