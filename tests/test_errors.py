@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pytest
 
 from sordino.errors import CODES, BudgetExceeded, LedgerError, QueryError, ReleaseFailed, SordinoError
@@ -40,3 +42,10 @@ def test_codes_are_unique_explained_and_grouped_by_family() -> None:
 def test_the_families_do_not_contain_one_another() -> None:
     for one in FAMILIES:
         assert [other for other in FAMILIES if issubclass(one, other)] == [one]
+
+
+def test_errors_survive_a_trip_between_processes():
+    for kind in FAMILIES:
+        sent = kind("SRD-301", "what happened.", "What to do.", left=3)
+        back = pickle.loads(pickle.dumps(sent))
+        assert (type(back), str(back), back.facts) == (kind, str(sent), {"left": 3})

@@ -60,6 +60,10 @@ class SordinoError(Exception):
         tail = "The charge stands." if self.spent else "Nothing was spent."
         super().__init__(" ".join(part for part in (f"{code}: {what}", fix, tail) if part))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Errors travel between processes whole: Exception's own way would hand the finished text to `__init__`."""
+        return _rebuilt, (type(self), self.code, self.what, self.fix, self.facts)
+
 
 class QueryError(SordinoError, ValueError):
     """The question, its parameters or its declarations are wrong; nothing was spent."""
@@ -77,3 +81,7 @@ class ReleaseFailed(SordinoError):
 
 class LedgerError(SordinoError):
     """The ledger is broken, moved or unreachable, so nothing is answered."""
+
+
+def _rebuilt(kind: type[SordinoError], code: str, what: str, fix: str, facts: dict[str, Any]) -> SordinoError:
+    return kind(code, what, fix, **facts)

@@ -44,7 +44,7 @@ def test_a_whole_array_has_the_law_of_single_releases(mechanism, data, options):
 
 
 def test_refusals_are_nan():
-    found = simulate(ProposeTestRelease(1, 0.2, 10), X, repeats=300, **MEDIAN)
+    found = simulate(ProposeTestRelease(1, 0.1, 5), X, repeats=300, **MEDIAN)
     assert found.dtype == float
     assert 0 < np.isnan(found).mean() < 1
 

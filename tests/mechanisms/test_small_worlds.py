@@ -62,12 +62,12 @@ def test_quantiles_by_inverse_sensitivity(relation, kept, q, rows):
         assert ratio <= 1
 
 
-@pytest.mark.parametrize("rows", [1, 2])
 @pytest.mark.parametrize(("label", "statistic", "level"), STATISTICS)
-def test_order_statistics_with_smooth_noise(relation, label, statistic, level, rows):
-    options = {"statistic": statistic, "bounds": (0, 3), "resolution": Fraction(1, 4), "relation": relation, "max_rows": rows, **level}
-    for mechanism in (Smooth(1), Smooth(1, noise="laplace", delta=TENTH)):
-        assert holds(mechanism, relation, rows=rows, **options)
+def test_order_statistics_with_smooth_noise(relation, label, statistic, level):
+    for rows in (1, 2):
+        options = {"statistic": statistic, "bounds": (0, 3), "relation": relation, "max_rows": rows, **level}
+        assert holds(Smooth(1), relation, rows=rows, resolution=Fraction(1, 4), **options)
+        assert holds(Smooth(1, noise="laplace", delta=TENTH), relation, rows=rows, resolution=1, **options)
 
 
 @pytest.mark.parametrize("statistic", ["trimmed_mean", "winsorized_mean"])
@@ -76,12 +76,21 @@ def test_robust_means_with_smooth_noise(statistic):
     assert holds(Smooth(1), "replace", sizes=(3, 4), **options)
 
 
-@pytest.mark.parametrize("rows", [1, 2])
 @pytest.mark.parametrize(("label", "statistic", "level"), STATISTICS)
-def test_order_statistics_by_propose_test_release(relation, label, statistic, level, rows):
-    options = {"statistic": statistic, "bounds": (0, 3), "resolution": Fraction(1, 4), "relation": relation, "max_rows": rows, **level}
+def test_order_statistics_by_propose_test_release(request, relation, label, statistic, level):
+    if (statistic, relation) == ("iqr", "add_remove"):
+        why = "the ladder of the interquartile range of the empty table ends at its first rung, and the distance is infinite"
+        request.applymarker(pytest.mark.xfail(strict=True, reason=why))
+    options = {"statistic": statistic, "bounds": (0, 3), "relation": relation, **level}
+    assert holds(ProposeTestRelease(1, TENTH, 1), relation, resolution=Fraction(1, 2), **options)
+    assert holds(ProposeTestRelease(1, TENTH, 1, otherwise="global"), relation, resolution=1, **options)
+
+
+@pytest.mark.parametrize("statistic", ["median", "max"])
+def test_order_statistics_of_people_by_propose_test_release(relation, statistic):
+    options = {"statistic": statistic, "bounds": (0, 3), "relation": relation, "max_rows": 2, "resolution": 1}
     for otherwise in ("refuse", "global"):
-        assert holds(ProposeTestRelease(1, TENTH, 1, otherwise=otherwise), relation, rows=rows, **options)
+        assert holds(ProposeTestRelease(1, TENTH, 1, otherwise=otherwise), relation, rows=2, **options)
 
 
 @pytest.mark.parametrize(("statistic", "rows"), [("median", 1), ("median", 2), ("max", 1), ("iqr", 1)])
@@ -107,8 +116,8 @@ def test_noisy_max_among_counts(relation):
 def test_above_threshold_on_two_counts(relation):
     spread = 1 if relation == "add_remove" else 2
     mechanism = AboveThreshold(4, 1, 2, spread=spread)
-    stick, _ = worst_pair(mechanism, relation, read=lambda t: [t.count(0), t.count(1)], sizes=range(3), span=12)
-    assert stick < 1e-6  # what the clamp at twelve steps cuts off
+    stick, _ = worst_pair(mechanism, relation, read=lambda t: [t.count(0), t.count(1)], sizes=range(3), span=9)
+    assert stick < 1e-5  # what the clamp at nine steps cuts off
 
 
 def test_noisy_counts(relation):

@@ -62,7 +62,7 @@ def test_gaussian_noise_needs_four_to_six_times_less_than_the_notes(epsilon: str
     assert not price(law, 0.8 * s, beta, epsilon, MILLIONTH).sound
 
 
-@pytest.mark.parametrize(("epsilon", "beta"), [("0.1", "0.01"), ("1", "0.2"), ("12", "1")])
+@pytest.mark.parametrize(("epsilon", "beta"), [("0.1", "0.01"), ("3", "0.5")])
 @pytest.mark.parametrize("nu", [1, 2, 4])
 def test_student_noise_has_its_closed_form(nu: int, epsilon: str, beta: str) -> None:
     e, b = float(epsilon), float(beta)
@@ -77,13 +77,12 @@ def test_student_noise_has_its_closed_form(nu: int, epsilon: str, beta: str) -> 
     assert not price(StudentT(nu), 0.8 * s, beta, epsilon).sound
 
 
-def test_cauchy_noise_needs_one_over_twice_the_hyperbolic_sine() -> None:
-    for epsilon in ("0.5", "2"):
-        s = float(least_scale(StudentT(1), Fraction(epsilon) / 5, Fraction(epsilon), Fraction(0)))
-        assert s == pytest.approx(1 / (2 * math.sinh(float(epsilon) / 2)), rel=5e-3)
+def test_cauchy_noise_needs_one_over_twice_the_hyperbolic_sine_even_at_a_large_epsilon() -> None:
+    s = float(least_scale(StudentT(1), Fraction(1, 2), Fraction(20), Fraction(0)))
+    assert s == pytest.approx(1 / (2 * math.sinh(10)), rel=2e-3)
 
 
-@pytest.mark.parametrize("gamma", ["1.5", "2", "4"])
+@pytest.mark.parametrize("gamma", ["1.5", "4"])
 def test_generalised_cauchy_scales_are_least(gamma: str) -> None:
     law, beta = GeneralizedCauchy(Fraction(gamma)), Fraction(1, 10)
     s = float(least_scale(law, beta, Fraction(1), Fraction(0)))
@@ -104,7 +103,7 @@ def test_power_law_noise_is_pure_at_scale_one(epsilon: str, share: str) -> None:
     assert worst >= e * (1 - 1e-6)  # the tail under the full dilation uses all of it
 
 
-@pytest.mark.parametrize(("epsilon", "quoted"), [("0.1", 0.993), ("0.5", 0.963), ("1", 0.927), ("2", 0.858)])
+@pytest.mark.parametrize(("epsilon", "quoted"), [("0.1", 0.993), ("1", 0.927), ("2", 0.858)])
 def test_power_law_noise_may_be_a_little_smaller_than_its_theorem_says(epsilon: str, quoted: float) -> None:
     beta = Fraction(epsilon) * Fraction(3, 10)
     law = PowerLaw(Fraction(epsilon), beta)

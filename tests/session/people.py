@@ -16,14 +16,14 @@ COLUMNS = ("person", "zip", "sex", "income", "age", "ok", "born")
 BIRTHDAYS = ("1950-01-01", "2020-12-31")
 
 
-def rows(number: int = 240, seed: int = 1) -> dict[str, list[Any]]:
-    """Rows of 60 people. One zip and one sex lead far ahead, so that the most frequent value is stable."""
+def rows(number: int = 240, seed: int = 1, *, people: int = 60, sexes: str = "fm") -> dict[str, list[Any]]:
+    """Rows of some people. One zip and one sex lead far ahead, so that the most frequent value is stable."""
     rng = np.random.default_rng(seed)
     lead = int(number * 0.7)
     return {
-        "person": [f"p{i}" for i in rng.integers(0, 60, number)],
+        "person": [f"p{i}" for i in rng.integers(0, people, number)],
         "zip": ["z0"] * lead + [f"z{i}" for i in rng.integers(1, 4, number - lead)],
-        "sex": ["f"] * lead + [str(s) for s in rng.choice(["f", "m"], number - lead)],
+        "sex": ["f"] * lead + [str(s) for s in rng.choice(list(sexes), number - lead)],
         "income": [float(round(v, 2)) for v in rng.lognormal(10, 1, number)],
         "age": [int(v) for v in rng.integers(0, 100, number)],
         "ok": [bool(v) for v in rng.integers(0, 2, number)],

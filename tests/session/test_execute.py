@@ -304,7 +304,7 @@ def test_eight_threads_release_on_one_table_without_crosstalk():
     """At a huge epsilon every answer is exact, so a thread that saw another's rows, or its noise, would be wrong."""
     source = rows(2000)
     ages = np.array(source["age"])
-    with table(source, unit=None, budget=sd.Budget(epsilon=10_000_000)) as people:
+    with table(source, unit=None) as people:
 
         def ask(i):
             release = people.where(f"age >= {i}").count().release(epsilon=1000)

@@ -126,7 +126,7 @@ def test_statistics_are_the_ones_of_the_column(statistic, options, true):
 
 
 def test_a_distance_is_known_from_the_ladder_or_given():
-    assert Owned([5] * 9, "median", (0, 100), resolution=1)(Nearness(Fraction(10))).distance == 8
+    assert Owned([5] * 9, "median", (0, 100), resolution=1)(Nearness(Fraction(10))).distance == 9
     with pytest.raises(QueryError):
         Owned([5] * 9)(Nearness())
 
