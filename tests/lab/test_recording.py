@@ -102,7 +102,9 @@ def test_a_distance_that_moves_too_far_is_a_difference():
     assert replay(Stability(1, SMALL), Near(3, "x"), Near(4, "x")).ok
     found = replay(Stability(1, SMALL), Near(3, "x"), Near(6, "x"))
     assert found.differences == ("turn 1: the distance moves from 3 to 6",)
-    assert replay(Stability(1, SMALL), Near(3, "x"), Near(3, "x", step=Fraction(2))).differences == ("turn 1: step should be public, but differs",)
+    assert replay(Stability(1, SMALL), Near(3, "x"), Near(3, "x", step=Fraction(2))).differences == (
+        "turn 1: step should be public, but differs",
+    )
     assert repr(Nearness()) in found.recording.requests
 
 

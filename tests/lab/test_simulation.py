@@ -32,7 +32,13 @@ X = [10, 20, 30, 40, 50] * 5
 
 @pytest.mark.parametrize(
     ("mechanism", "data", "options"),
-    [(Laplace(1), 5, {}), (Laplace(1, "0.3"), 1.5, {}), (Gaussian(1, SMALL), 5, {}), (Smooth(1), X, MEDIAN), (Smooth(1, noise="cauchy"), X, MEDIAN)],
+    [
+        (Laplace(1), 5, {}),
+        (Laplace(1, "0.3"), 1.5, {}),
+        (Gaussian(1, SMALL), 5, {}),
+        (Smooth(1), X, MEDIAN),
+        (Smooth(1, noise="cauchy"), X, MEDIAN),
+    ],
     ids=repr,
 )
 def test_a_whole_array_has_the_law_of_single_releases(mechanism, data, options):
@@ -44,7 +50,7 @@ def test_a_whole_array_has_the_law_of_single_releases(mechanism, data, options):
 
 
 def test_refusals_are_nan():
-    found = simulate(ProposeTestRelease(1, 0.1, 5), X, repeats=300, **MEDIAN)
+    found = simulate(ProposeTestRelease(1, 0.3, 10), [0] * 5 + [100] * 5, repeats=300, **MEDIAN)
     assert found.dtype == float
     assert 0 < np.isnan(found).mean() < 1
 

@@ -100,7 +100,11 @@ CASES = (
         ((Near(0, "x"), Near(1, "x")), (Near(2, "x"), Near(1, "x")), (Near(5, "x"), Near(6, "x"))),
     ),
     Case("stable mode", lambda e: StableMode(e, SMALL), (KEYS[0], KEYS[1], NEW)),
-    Case("stable top two", lambda e: StableMode(e, SMALL, 2), (KEYS[1], ({"a": 9, "b": 5, "c": 1}, {"a": 9, "b": 5, "c": 2}), NEW)),
+    Case(
+        "stable top two",
+        lambda e: StableMode(e, SMALL, 2),
+        (KEYS[1], ({"a": 9, "b": 5, "c": 1}, {"a": 9, "b": 5, "c": 2}), ({"a": 9, "b": 9, "c": 2}, {"a": 9, "b": 8, "c": 2})),
+    ),
     Case("stable histogram", lambda e: StableHistogram(e, SMALL), KEYS, new_key=NEW),
     Case("stable histogram, Gaussian", lambda e: StableHistogram(e, SMALL, "gaussian", 2), KEYS, new_key=NEW),
     Case("partition selection", lambda e: PartitionSelection(e, SMALL), KEYS, new_key=NEW),

@@ -236,7 +236,12 @@ def test_awkward_columns_are_released_without_a_word(column, statistic, relation
     options = {"statistic": statistic, "bounds": (0, 100), "relation": relation, "max_rows": 2, "resolution": "0.01"}
     if statistic == "quantile":
         options["q"] = "0.9"
-    for mechanism in (Smooth(1), PublishedBound(1, SMALL), ProposeTestRelease(1, SMALL, 1), ProposeTestRelease(1, SMALL, 1, "laplace", "global")):
+    for mechanism in (
+        Smooth(1),
+        PublishedBound(1, SMALL),
+        ProposeTestRelease(1, SMALL, 1),
+        ProposeTestRelease(1, SMALL, 1, "laplace", "global"),
+    ):
         value = sd.release(mechanism, AWKWARD[column], **options).value
         number = value[0] if isinstance(value, tuple) else value
         if isinstance(number, float | int):
@@ -256,7 +261,9 @@ def test_awkward_columns_have_a_private_trimmed_mean(column, statistic):
     assert 0 <= float(found) <= 100
 
 
-@pytest.mark.parametrize("keys", [[], ["a"], ["a", "b"] * 40, [None, (1, 2), b"x", "x", 1, math.nan, math.nan], {"a": 5, "b": 0}, np.array([1, 2, 1])])
+@pytest.mark.parametrize(
+    "keys", [[], ["a"], ["a", "b"] * 40, [None, (1, 2), b"x", "x", 1, math.nan, math.nan], {"a": 5, "b": 0}, np.array([1, 2, 1])]
+)
 def test_awkward_keys_are_released_without_a_word(keys):
     for mechanism in (
         StableMode(1, SMALL),

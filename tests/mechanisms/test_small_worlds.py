@@ -23,7 +23,11 @@ from sordino.mechanisms import (
     StableMode,
 )
 
-FILTERS = {"whole table": lambda t: t, "rows below 3": lambda t: tuple(v for v in t if v != 3), "odd rows": lambda t: tuple(v for v in t if v % 2)}
+FILTERS = {
+    "whole table": lambda t: t,
+    "rows below 3": lambda t: tuple(v for v in t if v != 3),
+    "odd rows": lambda t: tuple(v for v in t if v % 2),
+}
 STATISTICS = [*((f"quantile {q}", "quantile", {"q": q}) for q in LEVELS), *((s, s, {}) for s in ("median", "min", "max", "iqr"))]
 
 

@@ -61,7 +61,9 @@ class EagerResponse(RandomizedResponse):
 
     @property
     def keep(self):
-        return RandomizedResponse(self.epsilon * Fraction(5, 4), self.options, "direct").keep if self.encoding == "direct" else Fraction(1, 2)
+        return (
+            RandomizedResponse(self.epsilon * Fraction(5, 4), self.options, "direct").keep if self.encoding == "direct" else Fraction(1, 2)
+        )
 
     @property
     def lie(self):
@@ -303,7 +305,11 @@ BY_WORLD = {
     ),
     "quantile that answers a single row exactly": (BlindToTies(1, high=3), "add_remove", {}),
     "quantile for one row per person, used for three": (QuantileExponential(1, high=3), "add_remove", {"rows": 3}),
-    "median with noise for replaced rows, used for added ones": (Smooth(4), "add_remove", {**median(Fraction(1, 16)), "relation": "replace"}),
+    "median with noise for replaced rows, used for added ones": (
+        Smooth(4),
+        "add_remove",
+        {**median(Fraction(1, 16)), "relation": "replace"},
+    ),
     "median with noise for added rows, used for replaced ones": (Smooth(4), "replace", median(Fraction(1, 16))),
     "median for one row per person, used for three": (Smooth(4), "add_remove", {**median(Fraction(1, 16)), "rows": 3}),
     "noise scaled by the data": (LocalNoise(1), "add_remove", median(Fraction(1, 4))),

@@ -74,7 +74,9 @@ def test_scores_must_be_whole_and_small_enough_for_doubles():
             Owned(wrong)(Scores())
 
 
-@pytest.mark.parametrize("twins", [(True, 1), (1.0, 1), (np.int64(1), 1), (Decimal(1), 1), (-0.0, 0), (Colour.RED, "red"), (np.str_("red"), "red")])
+@pytest.mark.parametrize(
+    "twins", [(True, 1), (1.0, 1), (np.int64(1), 1), (Decimal(1), 1), (-0.0, 0), (Colour.RED, "red"), (np.str_("red"), "red")]
+)
 def test_the_first_row_does_not_choose_the_name_of_equal_keys(twins):
     odd, plain = twins
     assert odd == plain
@@ -120,7 +122,9 @@ def test_a_released_sum_is_divided_by_the_public_size():
     assert sd.release(Smooth(1), x, draw=middle, statistic="trimmed_mean", **shifted).value == pytest.approx(3)
 
 
-@pytest.mark.parametrize(("statistic", "options", "true"), [("median", {}, 3), ("quantile", {"q": 0.9}, 50), ("min", {}, 1), ("max", {}, 50), ("iqr", {}, 2)])
+@pytest.mark.parametrize(
+    ("statistic", "options", "true"), [("median", {}, 3), ("quantile", {"q": 0.9}, 50), ("min", {}, 1), ("max", {}, 50), ("iqr", {}, 2)]
+)
 def test_statistics_are_the_ones_of_the_column(statistic, options, true):
     assert sd.release(Smooth(1), [3, 1, 50, 4, 2], draw=middle, statistic=statistic, bounds=(0, 100), resolution=1, **options).value == true
 

@@ -64,6 +64,8 @@ def test_every_unit_and_relation_gives_the_same_answers(unit, relation, quiet):
         for name, ask in QUESTIONS.items():
             if (unit is None and ("count_units" in name or "several" in name)) or name.startswith(("min", "max")):
                 continue  # there every row is a unit; and how near an extreme is depends on the declared size
+            if relation == "replace" and ("private" in name or "mixed" in name):
+                continue  # two steps at such an epsilon leave nothing of any delta
             alike(name, ask(fresh(people)).release(epsilon=200_000, delta="0.001").to_dict(), quiet[name])
 
 

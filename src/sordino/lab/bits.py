@@ -16,7 +16,7 @@ from sordino.pictures import Picture, bars
 
 __all__ = ["LowBits", "low_bits", "lowest_bit", "reachable"]
 
-_SEEN = 20  # a sign seen this often on one table and never on the other is taken as certain; at epsilon 1 chance does that once in 500
+_SEEN = 20  # a sign seen this often on one table and never on the other is taken as certain; at epsilon 1 chance does that once in 1,500
 _NEAR = 4  # uniform draws tried around the inverse, for the rounding of exp and log
 
 
@@ -29,6 +29,11 @@ class LowBits:
     by_reach: float
     by_precision: float
     trials: int
+
+    @property
+    def right(self) -> float:
+        """The share of right guesses when what is not decided is left to a coin; 1/2 is chance."""
+        return self.decided + (1 - self.decided - self.wrong) / 2
 
     def __repr__(self) -> str:
         return say(
@@ -44,7 +49,7 @@ class LowBits:
         return bars(names, [self.decided, self.by_reach, self.by_precision, self.wrong], title="Low bits", x="share of releases")
 
     def to_json(self) -> str:
-        return as_json(self)
+        return as_json(self, right=self.right)
 
     def _repr_html_(self) -> str:
         return as_html(self)

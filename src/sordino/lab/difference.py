@@ -43,7 +43,7 @@ class Differencing:
         out = [f"differencing {self.person}: {self.agreement:.1%} of {len(self.guesses):,} pairs say {self.value:g}"]
         if self.right is not None:
             out.append(f"  the truth is {self.truth:g}: {self.right:.1%} of the pairs are right, a blind guess {1 / len(self.values):.1%}")
-        low, *_, high = sorted([*self.differences, *self.differences])
+        low, high = min(self.differences), max(self.differences)
         out.append(f"  differences from {low:,.6g} to {high:,.6g}")
         if len(self.differences) > 1 and low == high and low not in self.values:
             out.append("  the same noise every time: further pairs add nothing")

@@ -7,9 +7,35 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sordino.errors import QueryError
 from sordino.sensitivity import local
 
-__all__ = ["local_noise", "median_leak"]
+__all__ = ["four_neighbours", "local_noise", "median_leak", "median_worst_case", "mode_race", "people"]
+
+
+def people() -> dict[str, list[object]]:
+    """The statistical database of three people: name, whether they vape, age and income."""
+    return {"name": ["John", "Kate", "David"], "vape": ["yes", "no", "yes"], "age": [18, 22, 21], "income": [1000, 2000, 5000]}
+
+
+def median_worst_case(n: int = 101, *, high: int = 10**6) -> tuple[list[int], list[int]]:
+    """Two neighbouring tables whose medians are 0 and `high`: nothing smaller than the whole range protects every table (n odd)."""
+    if n < 1 or n % 2 == 0:
+        raise QueryError("SRD-103", f"n is {n!r}.", "Give an odd number of people.")
+    return [0] * (n // 2 + 1) + [high] * (n // 2), [0] * (n // 2) + [high] * (n // 2 + 1)
+
+
+def four_neighbours(n: int = 10, k: int = 4) -> tuple[list[int], tuple[list[int], ...]]:
+    """n - k ones and k zeros, and the neighbours with a one or a zero less or more: four, unless there is nothing to take away."""
+    if not 0 <= k <= n:
+        raise QueryError("SRD-103", f"k is {k!r} of {n!r}.", "Give from 0 to n zeros.")
+    sizes = [(n - k - 1, k), (n - k + 1, k), (n - k, k - 1), (n - k, k + 1)]
+    return [1] * (n - k) + [0] * k, tuple([1] * ones + [0] * zeros for ones, zeros in sizes if ones >= 0 and zeros >= 0)
+
+
+def mode_race(k: int = 100, *, count: int = 50, gap: int = 1) -> dict[int, int]:
+    """Counts of k elements: one is ahead by `gap`, all others share the second place. Noise on every count loses the leader."""
+    return {0: count + gap} | dict.fromkeys(range(1, k), count)
 
 
 def median_leak(n: int = 100, *, high: int = 10**6) -> tuple[list[int], list[int]]:

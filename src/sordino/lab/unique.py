@@ -151,7 +151,11 @@ def how_unique(*, population: Any, birth_date: dt.date | str, sex: str | None = 
     a year are equal; 49.5% are female, 49.5% male. The other N - 1 people are taken as independent, so nobody shares a property of
     share q with probability (1 - q)^(N - 1).
     """
-    parts = tuple(int(part) for part in str(birth_date).split("-"))
+    try:
+        parts = tuple(int(part) for part in str(birth_date).split("-"))
+        dt.date(*(*parts, 1, 1)[: max(3, len(parts))])
+    except (TypeError, ValueError):
+        raise QueryError("SRD-105", f"{birth_date!r} is no birth date.", 'Give a date, "1984-05-17", "1984-05" or "1984".') from None
     steps = [("year", parts[:1]), ("year and month", parts[:2]), ("birth date", parts[:3])][: len(parts)]
     known: list[tuple[str, tuple[int, ...] | None, str | None]] = [(name, part, None) for name, part in steps]
     if sex is not None:

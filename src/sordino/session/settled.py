@@ -126,7 +126,7 @@ class Settled:
             columns[name] = [cell.value for cell in cells]
             if self.bar_of(name) != "none":
                 columns |= {f"{name}_low": [cell.low for cell in cells], f"{name}_high": [cell.high for cell in cells]}
-            if self.bar_of(name) == "exact":
+            if self.bar_of(name) not in ("none", "rank"):
                 raw[name] = [cell.raw for cell in cells]
             if hasattr(step := self.steps.get(name), "rank_width"):
                 far = step.rank_width()  # type: ignore[union-attr]

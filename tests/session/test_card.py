@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import sordino as sd
+from sordino.session.card import NOT_DEFENDED, Card, odds_sentence
+from tests.session.people import QUESTIONS, table
+
+FACTS = [
+    "dataset", "version", "table", "privacy unit", "question", "release", "this release", "so far", "composition", "mechanism", "theorem",
+    "assumes", "bar", "tuning", "post-processing", "side channels", "not defended", "odds",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_every_card_says_who_is_protected_by_what_and_at_which_price(name):
+    with table(budget=sd.Budget(epsilon=20, delta="1e-4")) as people:
+        card = QUESTIONS[name](people).release(epsilon=1).card
+    assert [fact for fact in card if fact != "withheld"] == FACTS
+    assert card["privacy unit"] == {"unit": "person", "relation": "add_remove", "max_rows": 3, "max_groups": 2}
+    assert card["this release"]["epsilon"] == "1"
+    assert card["so far"]["epsilon"] == 1.0
+    assert card["so far"]["cap"] == 20.0
+    assert card["theorem"]
+    assert json.loads(card.to_json())["not defended"] == NOT_DEFENDED
+    assert ("withheld" in card) == ("private groups" in name or "mixed" in name)
+
+
+def test_a_card_is_as_of_its_own_charge_for_ever():
+    with table(budget=sd.Budget(epsilon=20)) as people:
+        first = people.count().release(epsilon=1)
+        people.sum("age").release(epsilon=2)
+        assert people.sum("age").release(epsilon=1).card["so far"]["epsilon"] == 3.0
+        again = people.count().release(epsilon=1)
+        assert again.card == first.card
+        assert again.card["so far"]["epsilon"] == 1.0
+
+
+def test_withheld_keys_are_reported_as_a_public_threshold_only():
+    with table() as people:
+        card = people.group_by("zip").median("income").release(epsilon=1).card
+        assert card["withheld"].startswith("keys under about ")
+        assert card["withheld"].endswith(" people are withheld")
+
+
+def test_a_card_can_be_shown_as_json_markdown_and_html():
+    card = Card({"fact": "a|b\nc", "list": ["<x>", 1], "nested": {"inner": "<y>"}})
+    assert card.to_markdown().splitlines() == ["| fact | value |", "|---|---|", "| fact | a\\|b c |", "| list | <x>; 1 |", "| nested: inner | <y> |"]
+    assert "<x>" not in card.to_html()
+    assert "&lt;y&gt;" in card._repr_html_()
+    assert json.loads(card.to_json()) == card
+
+
+def test_the_odds_sentence_follows_epsilon_and_delta():
+    assert odds_sentence(1, 0).endswith("at most 2.72.")
+    assert "except with probability 1e-06" in odds_sentence(1, 1e-6)
+    assert "no meaningful privacy" in odds_sentence(21, 0)

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+import sordino as sd
+from sordino.errors import BudgetExceeded, QueryError
+from sordino.session.price import price, public_rows, widths
+from tests.session.people import table
+
+
+def half(release, name=None):
+    low, high = release.answers[f"{name or release.names[0]}_low"], release.answers[f"{name or release.names[0]}_high"]
+    return max((b - a) / 2 for a, b in zip(low, high, strict=True))
+
+
+@pytest.mark.parametrize("width", [1, 10, 100])
+def test_within_is_the_least_price_that_meets_it(width):
+    with table() as people:
+        release = people.count().release(within=width)
+        assert half(release) <= width
+        cheaper = release.cost.exact.epsilon * Fraction(98, 100)
+        assert widths(people.count(), cheaper)["count"] > width or width == 1
+
+
+def test_within_works_for_sums_means_and_groups():
+    with table(size=60) as people:
+        assert half(people.sum("income").release(within=500_000)) <= 500_000
+        people.mean("age").release(within=20)
+        assert half(people.group_by("sex").count().release(within=30)) <= 30
+        both = people.agg(n=sd.count(), s=sd.sum("age"))
+        release = both.release(within={"n": 5, "s": 4000})
+        assert half(release, "n") <= 5
+        assert half(release, "s") <= 4000
+
+
+def test_a_recorded_answer_that_is_good_enough_is_returned_free():
+    with table() as people:
+        first = people.count().release(epsilon=3)
+        assert people.count().release(within=50).id == first.id
+        assert people.count().release(within=half(first)).id == first.id
+        assert people.budget.spent == 3
+        assert people.count().release(within=1).id != first.id
+
+
+def test_a_mean_asks_for_the_size_or_takes_an_already_released_count():
+    with table() as people:
+        with pytest.raises(QueryError, match="size=, release a count of the same rows first"):
+            people.mean("age").release(within=5)
+        assert public_rows(people.mean("age")) is None
+        counted = people.count().release(epsilon=5)
+        assert public_rows(people.mean("age")) == counted.low
+        people.mean("age").release(within=5)
+        with pytest.raises(QueryError, match="cannot be predicted"):
+            people.where("age > 50").mean("age").release(within=5)
+        people.where("age > 50").count().release(epsilon=5)
+        people.where("age > 50").mean("age").release(within=10)
+
+
+def test_a_declared_size_says_nothing_about_filtered_rows():
+    with table(size=60) as people:
+        assert public_rows(people.mean("age")) == 60
+        assert public_rows(people.where("age > 50").mean("age")) is None
+        assert public_rows(people.group_by("sex").mean("age")) is None
+
+
+def test_a_quantile_cannot_be_asked_by_width_without_a_twin():
+    with table(size=60) as people:
+        with pytest.raises(QueryError, match=r"median\(income\) cannot be predicted"):
+            people.median("income").release(within=100)
+        assert people.budget.spent == 0
+
+
+@pytest.mark.parametrize("within", [0, -1, float("nan"), float("inf"), "3", True, [], {}, {"x": 3}, {"count": -2}])
+def test_an_illegal_width_is_refused(within):
+    with table() as people:
+        with pytest.raises(QueryError, match="within"):
+            people.count().release(within=within)
+        assert people.budget.spent == 0
+
+
+def test_what_is_out_of_reach_names_the_best_width_and_its_price():
+    with table() as people:
+        with pytest.raises(QueryError, match="best half-width is .* at epsilon 20") as caught:
+            people.sum("income").release(within=1)
+        assert caught.value.facts["best"]["sum(income)"] > 1
+    with table(budget=sd.Budget(epsilon=3, max_per_release="0.5")) as people:
+        with pytest.raises(BudgetExceeded, match="one release may not cost more.*at epsilon 0.5"):
+            people.count().release(within=2)
+    with table(budget=sd.Budget(epsilon="0.25")) as people:
+        with pytest.raises(BudgetExceeded, match="no more is left.*at epsilon 0.25"):
+            people.count().release(within=2)
+        people.count().release(epsilon="0.25")
+        with pytest.raises(BudgetExceeded, match="no more is left"):
+            people.sum("age").release(within=100_000)
+        assert people.budget.spent == 0.25
+
+
+def test_the_price_is_public_and_opens_nothing(monkeypatch):
+    with table(size=60) as people:
+        monkeypatch.setattr(people.engine, "bounded", lambda *_: pytest.fail("looked"))
+        assert 0 < price(people.count(), {"count": 10.0}) < 1
+        assert people.budget.spent == 0
