@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 from mechanism_world import CASES
 
-from sordino.lab.audit import audit
+from sordino.lab.auditing import audit
 from sordino.lab.simulation import outcomes
 
 FULL = os.environ.get("SORDINO_AUDIT") == "full"

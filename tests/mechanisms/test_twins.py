@@ -9,7 +9,7 @@ import pytest
 from mechanism_world import LOW_HIGH, MEDIAN, TENTH, VALUES, worst_pair
 
 from sordino.lab import replay
-from sordino.lab.audit import audit
+from sordino.lab.auditing import audit
 from sordino.lab.simulation import outcomes
 from sordino.lab.world import exact_law, hockey
 from sordino.mechanisms import (

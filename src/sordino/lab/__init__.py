@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sordino.lab import notes, town
-    from sordino.lab.audit import audit
+    from sordino.lab.auditing import audit
     from sordino.lab.bits import low_bits
     from sordino.lab.difference import differencing
     from sordino.lab.exploitation import noise_exploitation
@@ -34,7 +34,7 @@ __all__ = [
 
 _SHELVES = ("notes", "town")
 _HOMES = {
-    "audit": "audit",
+    "audit": "auditing",
     "differencing": "difference",
     "how_unique": "unique",
     "linkage": "link",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sordino.privacy.admissible import Admissible, admissible
+from sordino.privacy.admission import Admissible, admissible
 from sordino.privacy.certificate import Certificate, Verdict
 from sordino.privacy.composition import compose
 from sordino.privacy.cost import Cost

@@ -10,7 +10,7 @@ import pytest
 from scipy.special import ndtr
 
 from sordino.errors import QueryError
-from sordino.lab.audit import Audit, audit
+from sordino.lab.auditing import Audit, audit
 
 
 @pytest.fixture
