@@ -10,7 +10,8 @@ import sordino
 import sordino.session.own
 
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = sorted(path for path in [ROOT / "README.md", *(ROOT / "docs").glob("**/*.md")] if "```python" in path.read_text(encoding="utf-8"))
+PAGES = [ROOT / "README.md", *(ROOT / "docs").glob("**/*.md")]
+DOCUMENTS = sorted(path for path in PAGES if "```python" in path.read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 import textwrap
 import time
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,7 @@ def attack() -> None:
 def repair() -> None:
     heading("2. A smooth bound hides it, and an audit agrees")
     with_person, without = median_leak(100, high=WIDE)
-    mechanism = Smooth(epsilon=1)
+    mechanism = Smooth(epsilon=Fraction(1))
     options: dict[str, Any] = {"statistic": "median", "bounds": (0, WIDE), "relation": "replace"}
     for name, data in (("with the person", with_person), ("without", without)):
         bound = sd.sensitivity.smooth.median(data, bounds=(0, WIDE), beta=0.3, relation="replace")

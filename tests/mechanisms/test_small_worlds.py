@@ -81,10 +81,7 @@ def test_robust_means_with_smooth_noise(statistic):
 
 
 @pytest.mark.parametrize(("label", "statistic", "level"), STATISTICS)
-def test_order_statistics_by_propose_test_release(request, relation, label, statistic, level):
-    if (statistic, relation) == ("iqr", "add_remove"):
-        why = "the ladder of the interquartile range of the empty table ends at its first rung, and the distance is infinite"
-        request.applymarker(pytest.mark.xfail(strict=True, reason=why))
+def test_order_statistics_by_propose_test_release(relation, label, statistic, level):
     options = {"statistic": statistic, "bounds": (0, 3), "relation": relation, **level}
     assert holds(ProposeTestRelease(1, TENTH, 1), relation, resolution=Fraction(1, 2), **options)
     assert holds(ProposeTestRelease(1, TENTH, 1, otherwise="global"), relation, resolution=1, **options)

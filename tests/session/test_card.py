@@ -3,10 +3,10 @@ from __future__ import annotations
 import json
 
 import pytest
+from tests.session.people import QUESTIONS, table
 
 import sordino as sd
 from sordino.session.card import NOT_DEFENDED, Card, odds_sentence
-from tests.session.people import QUESTIONS, table
 
 FACTS = [
     "dataset", "version", "table", "privacy unit", "question", "release", "this release", "so far", "composition", "mechanism", "theorem",

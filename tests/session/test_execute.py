@@ -11,13 +11,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.session.people import QUESTIONS, rows, table
 
 import sordino as sd
 from sordino.errors import BudgetExceeded, LedgerError, QueryError, ReleaseFailed
 from sordino.noise import draw
 from sordino.session.execute import execute, rehearse
 from sordino.statistics.port import Plain
-from tests.session.people import QUESTIONS, rows, table
 
 SECRET = "income of p17 is 41,203"
 

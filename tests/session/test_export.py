@@ -7,9 +7,9 @@ import pandas as pd
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
+from tests.session.people import QUESTIONS, table
 
 import sordino as sd
-from tests.session.people import QUESTIONS, table
 
 
 @pytest.mark.parametrize("name", QUESTIONS)

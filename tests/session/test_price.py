@@ -3,11 +3,11 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
+from tests.session.people import table
 
 import sordino as sd
 from sordino.errors import BudgetExceeded, QueryError
 from sordino.session.price import price, public_rows, widths
-from tests.session.people import table
 
 
 def half(release, name=None):

@@ -3,10 +3,10 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
+from tests.session.people import QUESTIONS, rows, table
 
 import sordino as sd
 from sordino.errors import BudgetExceeded, QueryError
-from tests.session.people import QUESTIONS, rows, table
 
 
 @pytest.mark.parametrize("name", QUESTIONS)

@@ -8,13 +8,13 @@ import pickle
 from fractions import Fraction
 
 import pytest
+from tests.session.people import QUESTIONS, rows, table
 
 import sordino as sd
 from sordino.errors import QueryError
 from sordino.mechanisms import Laplace
 from sordino.session.release import Release
 from sordino.summaries import Refused
-from tests.session.people import QUESTIONS, rows, table
 
 
 @pytest.fixture(scope="module")

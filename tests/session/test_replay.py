@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from tests.session.people import EXTRA, QUESTIONS, ROW, add, crowd, fresh, rows, swap, table
+from tests.session.twin import run
 
 from sordino.privacy.discrete import UniformInteger
 from sordino.session.settled import Settled
 from sordino.summaries.totals import Item, Totals
-from tests.session.people import EXTRA, QUESTIONS, ROW, add, crowd, fresh, rows, swap, table
-from tests.session.twin import run
 
 pytestmark = pytest.mark.usefixtures("_same_ids")
 BASE = rows()

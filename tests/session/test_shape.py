@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import pytest
+from tests.session.people import table
 
 import sordino as sd
-from tests.session.people import table
 
 
 @pytest.fixture(scope="module")

@@ -5,10 +5,10 @@ import math
 
 import numpy as np
 import pytest
-
-import sordino as sd
 from tests.session.people import QUESTIONS, STATISTICS, fresh, rows, table
 from tests.session.sources import SOURCES
+
+import sordino as sd
 
 DATA = rows(4000, people=1000, sexes="fmx")
 LOUD = {"max_rows": 16, "max_groups": 12}  # nobody in DATA has more, so bounding takes nothing away

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import pytest
+from tests.session.people import QUESTIONS, rows, table
 
 import sordino as sd
 from sordino.errors import QueryError
-from tests.session.people import QUESTIONS, rows, table
 
 EVIL = "<script>alert(1)</script>\x1b[2J\nx"
 

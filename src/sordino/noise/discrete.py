@@ -36,7 +36,7 @@ def _tie(probability: Fraction, stream: Stream) -> bool:
 def bernoulli(law: Bernoulli, stream: Stream) -> bool | NDArray[np.bool_]:
     """A uniform real, revealed 64 bits at a time, falls below the probability."""
     thresholds = [min(int(p * WORD), WORD - 1) for p in law.probabilities]
-    certain = np.array([p == 1 for p in law.probabilities])
+    certain = np.array([p == 1 for p in law.probabilities], bool)
     index = np.zeros(1, np.int64) if law.index is None else np.asarray(law.index, np.int64)
     words = stream.words(len(index))
     mine = np.array(thresholds, np.uint64)[index]

@@ -25,6 +25,7 @@ __all__ = [
 ]
 
 LARGEST_EPSILON = 10**6
+LEAST_DELTA = Fraction(1, 10**100)  # far below any use, and well inside what a double can hold
 LONGEST = 400  # characters of a number, and decimal places of its exponent: beyond any double
 PRECISION = 60  # decimal digits; Decimal.exp is correctly rounded, so one unit in the last place is a rigorous margin
 
@@ -67,10 +68,10 @@ def as_epsilon(value: Any, *, zero: bool = False) -> Fraction:
 
 
 def as_delta(value: Any, *, zero: bool = False) -> Fraction:
-    """A legal delta: positive (or zero where the mechanism is pure) and below one."""
+    """A legal delta: at least 1e-100 (or zero where the mechanism is pure) and below one."""
     delta = exact(value, "delta", "SRD-102")
-    if delta < 0 or delta >= 1 or (delta == 0 and not zero):
-        fix = "Give 0 < delta < 1, far below one over the number of people, such as 1e-6."
+    if delta >= 1 or (delta == 0 and not zero) or (delta != 0 and delta < LEAST_DELTA):
+        fix = "Give 0 < delta < 1, at least 1e-100 and far below one over the number of people, such as 1e-6."
         raise QueryError("SRD-102", f"delta is {shown(value)}.", fix)
     return delta
 

@@ -134,7 +134,7 @@ def iqr(x: ArrayLike, *, bounds: Bounds, relation: str = "add_remove", max_rows:
             out[0] = local_iqr(order)
         return out
 
-    return Ladder(block, order.width, order.n)
+    return Ladder(block, order.width, builtins.max(order.n, 1))  # rung 0 is replaced, so even the empty table has one rung to climb
 
 
 def local_iqr(order: Order) -> Any:

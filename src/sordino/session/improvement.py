@@ -7,13 +7,17 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from sordino.errors import QueryError
+import numpy as np
+from numpy.typing import NDArray
+
+from sordino.errors import BudgetExceeded, QueryError
+from sordino.privacy.law import output_grid
 from sordino.session.card import Card
+from sordino.session.price import LEAST, Wish, ceiling, price
 from sordino.session.release import Release
 from sordino.statistics.added import Added
 from sordino.statistics.port import LEVEL
 from sordino.statistics.rows import CountStep
-from sordino.statistics.tail import laplace_tail, radius
 from sordino.statistics.total import SumStep
 
 if TYPE_CHECKING:
@@ -21,16 +25,37 @@ if TYPE_CHECKING:
 
 __all__ = ["Noise", "combine", "half_width", "noise_of", "second_price"]
 
+CELLS = 400  # cells per scale of the mean's noise
+FAR = 32  # scales beyond which a Laplace law has no mass worth counting: e^-32
+
 
 @dataclass(frozen=True)
 class Noise:
-    """The law of one additive draw in the statistic's own unit: scale times a Laplace variable, and at most `slop` of rounding."""
+    """The law of one additive draw in the statistic's own unit: whole multiples of `unit` for the discrete law, and a rounding error."""
 
     scale: float
-    slop: float
+    unit: float = 1.0
+    discrete: bool = False
+    slop: float = 0.0
+
+    def cells(self, weight: float, width: float) -> NDArray[np.float64]:
+        """The law of weight times this noise on cells of a width, symmetric around the middle one."""
+        reach = math.ceil(FAR * weight * self.scale / width) + 1
+        if not self.discrete:
+            ends = (np.arange(reach + 1) + 0.5) * width / (weight * self.scale)
+            above = np.exp(-ends) / 2
+            side = np.concatenate([[1 - 2 * above[0]], above[:-1] - above[1:]])
+        else:
+            ratio = self.unit / self.scale
+            k = np.arange(math.ceil(FAR / ratio) + 1)
+            chance = math.tanh(ratio / 2) * np.exp(-k * ratio)
+            at = np.rint(k * weight * self.unit / width).astype(np.int64)
+            side = np.bincount(at, chance, minlength=reach + 1)
+            side[0] += chance[1:][at[1:] == 0].sum()  # both signs of whatever falls into the middle
+        return np.concatenate([side[:0:-1], side])
 
 
-def noise_of(query: Query, epsilon: Fraction) -> Noise | None:
+def noise_of(query: Query, epsilon: Any) -> Noise | None:
     """The public noise of the one statistic asked, if its draw is the total plus Laplace noise; None otherwise."""
     plan = query.settle(epsilon)
     if plan.plan.keys is not None or len(plan.steps) != 1:
@@ -38,8 +63,12 @@ def noise_of(query: Query, epsilon: Fraction) -> Noise | None:
     (step,) = plan.steps.values()
     if not isinstance(step, CountStep | SumStep) or not isinstance(step.noise, Added):
         return None
-    unit = float(step.grid.step / step.unit) if isinstance(step, SumStep) else 1.0
-    return Noise(float(step.noise.scale) * unit, (step.noise.slop + 1) * unit)
+    unit, cut = 1.0, 0.0
+    if isinstance(step, SumStep):
+        unit = float(step.grid.step / step.unit)
+        cut = 0.0 if step.unit.denominator == 1 else unit
+    rounding = 0.0 if step.noise.discrete else output_grid(step.noise.scale) * unit / 2
+    return Noise(float(step.noise.scale) * unit, unit, step.noise.discrete, rounding + cut)
 
 
 def _weights(noises: list[Noise]) -> list[float]:
@@ -48,26 +77,36 @@ def _weights(noises: list[Noise]) -> list[float]:
 
 
 def half_width(noises: list[Noise]) -> float:
-    r"""The 95% half-width of the inverse-variance mean of independent draws.
+    """The 95% half-width of the inverse-variance mean of independent draws: their laws convolved on fine cells, cell errors added."""
+    from scipy.signal import fftconvolve
 
-    Theorem. The mean errs by sum_i w_i s_i Z_i with independent Laplace Z_i, up to the largest slop; the tail of the sum is closed.
-    Proof. Every outcome is the total plus s_i Z_i, rounded by at most slop_i, and the weights sum to one. QED
-    """
     weights = _weights(noises)
-    scales = [weight * noise.scale for weight, noise in zip(weights, noises, strict=True)]
-    return radius(laplace_tail, scales, LEVEL) + max(noise.slop for noise in noises)
+    width = max(weight * noise.scale for weight, noise in zip(weights, noises, strict=True)) / CELLS
+    law = np.ones(1)
+    for weight, noise in zip(weights, noises, strict=True):
+        law = fftconvolve(law, noise.cells(weight, width))
+    middle = len(law) // 2
+    outside = 2 * np.cumsum(law[middle + 1 :][::-1])[::-1]  # P(|cell| > i) for i = 0, 1, ...
+    cell = int(np.argmax(outside <= 1 - LEVEL))
+    slop = math.fsum(weight * noise.slop for weight, noise in zip(weights, noises, strict=True))
+    return (cell + len(noises) / 2) * width + slop
 
 
-def second_price(query: Query, known: list[Noise], within: float, most: Fraction) -> Fraction | None:
-    """The least epsilon, to 1%, of one more draw that brings the mean to `within`; None if even `most` does not."""
+def second_price(query: Query, known: list[Noise], wish: Wish) -> Fraction | None:
+    """The least epsilon, to 1%, of one more draw that brings the mean to the width wished; None if a release of its own is no dearer."""
+    (within,) = wish.values()
 
     def enough(epsilon: Fraction) -> bool:
         drawn = noise_of(query, epsilon)
         return drawn is not None and half_width([*known, drawn]) <= within
 
-    low, high = Fraction(1, 10**6), most
-    if not enough(high):
+    try:
+        most: Fraction | None = price(query, wish)
+    except (QueryError, BudgetExceeded):
+        most, _ = ceiling(query)  # out of reach for one draw, perhaps not for the mean
+    if most is None or not enough(most):
         return None
+    low, high = LEAST, most
     while high > low * Fraction(101, 100):
         middle = Fraction(math.sqrt(low * high)).limit_denominator(10**9)
         low, high = (low, middle) if enough(middle) else (middle, high)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sordino.session.query import Query
     from sordino.session.release import Release
 
-__all__ = ["Wish", "as_wish", "meets", "price", "public_rows", "widths"]
+__all__ = ["LEAST", "Wish", "as_wish", "ceiling", "meets", "price", "public_rows", "widths"]
 
 MOST = Fraction(20)  # above it a release has no meaningful privacy, and no accuracy is worth that
 LEAST = Fraction(1, 10**6)

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from sordino.errors import BudgetExceeded, QueryError
+from sordino.errors import QueryError
 from sordino.plan.query import Query as Question
 from sordino.plan.recall import question, recall_key
 from sordino.privacy.number import as_delta, as_epsilon
 from sordino.session.execute import execute
 from sordino.session.improvement import combine, half_width, noise_of, second_price
-from sordino.session.price import Wish, as_wish, ceiling, meets, price
+from sordino.session.price import Wish, as_wish, meets, price
 from sordino.session.release import Release
 from sordino.session.settled import Settled, settle
 from sordino.session.verbs import Verbs
@@ -124,27 +124,23 @@ class Query(Verbs):
         """A better answer, at the price of what it still lacks.
 
         Counts and sums have additive noise: every recorded answer is averaged by inverse variance with, if need be, one more draw priced
-        so that the mean meets `within`. Anything else is a fresh release at full price; the log says so before it is charged.
+        so that the mean meets `within`. Where that is impossible or dearer, it is a fresh release at full price, and the log says so
+        before it is charged.
         """
         wish = as_wish(within, tuple(self.asked.statistics))
-        found = self.recorded()
-        noises = [noise_of(self, item.cost.exact.epsilon) for item in found]
-        known = [noise for noise in noises if noise is not None]
-        if not found or len(known) < len(found):
-            log.warning("sordino: nothing recorded can be improved; this is a fresh release at full price")
+        good, found = self.recall(None, wish), self.recorded()
+        if good is not None:
+            return good
+        known = [noise for item in found if (noise := noise_of(self, item.cost.exact.epsilon)) is not None]
+        additive = bool(found) and len(known) == len(found)
+        if additive and half_width(known) <= min(wish.values()):
+            return combine(found, known)
+        cost = second_price(self, known, wish) if additive else None
+        if cost is None:
+            log.warning("sordino: averaging does not help here; this is a fresh release at full price")
             return self.release(within=within, fresh=True, analyst=analyst)
-        (width,) = wish.values()
-        if half_width(known) > width:
-            top, why = ceiling(self)
-            cost = None if top is None else second_price(self, known, width, top)
-            if cost is None:
-                what = f"a half-width of {width:g} is out of reach: {why}."
-                raise BudgetExceeded("SRD-301", what, "Ask for a larger half-width.", best=half_width(known))
-            found.append(self.release(epsilon=cost, fresh=True, analyst=analyst))
-            drawn = noise_of(self, cost)
-            assert drawn is not None
-            known.append(drawn)
-        return combine(found, known)
+        found.append(self.release(epsilon=cost, fresh=True, analyst=analyst))
+        return combine(found, [noise for item in found if (noise := noise_of(self, item.cost.exact.epsilon)) is not None])
 
     def __repr__(self) -> str:
         by = f" by {', '.join(self.asked.by)}" if self.asked.by else ""

@@ -79,7 +79,7 @@ class Settled:
     def converse(self, open_frame: Open, draw: Draw) -> tuple[Groups, Answers]:
         """Talk to the bounded tables: name private keys first, then draw one answer per statistic and group."""
         groups = self.context.keys if self.by else None
-        answers: Answers = {name: () for name in self.names}
+        answers: Answers = dict.fromkeys(self.names, ())
         own, *counted = self.frames
         if self.plan.keys is not None or any(part.counted is None for part in self.plan.parts):
             with open_frame(own) as rows:
