@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sordino.errors import BudgetExceeded, LedgerError, QueryError
-from sordino.ledger.record import as_key, as_text, canonical, read
+from sordino.ledger.record import as_key, as_text, canonical, canonical_charge, canonical_parts, read
+from sordino.privacy.cost import Cost
 
 from .scenes import TENTH, key, open_book
 
@@ -68,3 +69,11 @@ def test_odd_names_go_through_every_store(where, dataset):
         assert book.verify()
         with pytest.raises(BudgetExceeded):
             book.charge("more", key(), TENTH.group(9))
+
+
+@pytest.mark.parametrize("analyst", [None, "amina", 'q"uo\\te', "é ü 漢"])
+@pytest.mark.parametrize("request_id", ["1-2", 'a"b', "ключ"])
+def test_the_spelled_out_charge_is_the_canonical_one(analyst, request_id):
+    parts = {"charged": {"delta": "0", "loss": "1/10"}, "cost": Cost.gaussian("0.01", "0.5", "1e-6").to_dict()}
+    whole = {"format": 1, "kind": "charge", "number": 7, "analyst": analyst, "key": "00ff", "request": request_id, **parts}
+    assert canonical_charge(canonical_parts(**parts), analyst, b"\x00\xff", 7, request_id) == canonical(whole)

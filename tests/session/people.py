@@ -124,7 +124,7 @@ EXTRA: dict[str, list[dict[str, Any]]] = {
 
 def crowd() -> list[dict[str, Any]]:
     """All of them at once, each as a person of their own."""
-    return [row | {"person": f"new {i}" if row["person"] == "new" else row["person"]} for i, name in enumerate(EXTRA) for row in EXTRA[name]]
+    return [row | ({"person": f"new {i}"} if row["person"] == "new" else {}) for i, name in enumerate(EXTRA) for row in EXTRA[name]]
 
 
 def fresh(opened: Any) -> Any:

@@ -242,7 +242,7 @@ def test_every_question_can_be_rehearsed_at_small_and_large_prices(name):
 @pytest.mark.parametrize("epsilon", [0, -1, float("nan"), float("inf"), "abc", True, 1e7, 1e-300, 1e-12, [1], 10**400, "1/0", b"1"])
 def test_absurd_prices_are_refused_before_the_charge(epsilon):
     with table() as people:
-        for name in ("sum, plain", "median, private groups", "mode of private keys, plain", "variance, plain", "histogram of private keys, plain"):
+        for name in ("variance, plain", "median, private groups", "mode of private keys, plain", "histogram of private keys, plain"):
             with pytest.raises(QueryError):
                 QUESTIONS[name](people).release(epsilon=epsilon)
         assert people.budget.spent == 0

@@ -13,7 +13,10 @@ from sordino.session.improvement import Noise, half_width, noise_of
 DATA = rows(400)
 
 
-@pytest.mark.parametrize(("ask", "within"), [(lambda t: t.count(), 9), (lambda t: t.sum("age"), 500), (lambda t: t.where("ok").count_units(), 3)])
+@pytest.mark.parametrize(
+    ("ask", "within"),
+    [(lambda t: t.count(), 9), (lambda t: t.sum("age"), 500), (lambda t: t.where("ok").count_units(), 3)],
+)
 def test_a_second_draw_is_priced_so_that_the_mean_meets_the_wish(ask, within):
     with table(DATA) as people:
         first = ask(people).release(epsilon="0.5")
@@ -72,10 +75,10 @@ def test_a_release_improved_to_a_width_is_within_it_95_times_in_100():
     source = {"age": list(range(100))}
     with sd.table(source, bounds={"age": (0, 120)}, budget=sd.Budget(epsilon=100_000), ledger=":memory:") as people:
         hits = 0
-        for _ in range(200):
+        for _ in range(120):
             world = fresh(people)
             hits += abs(world.count().release(epsilon="0.2").improve(within=8).value - 100) <= 8
-        assert hits >= 182  # three standard deviations below 190
+        assert hits >= 107  # three standard deviations below 114
 
 
 def test_groups_with_public_keys_are_improved_together():
@@ -89,7 +92,11 @@ def test_groups_with_public_keys_are_improved_together():
 
 @pytest.mark.parametrize(
     ("ask", "within"),
-    [(lambda t: t.mean("age"), 30), (lambda t: t.agg(n=sd.count(), s=sd.sum("age")), {"n": 20, "s": 9000}), (lambda t: t.group_by("zip").count(), None)],
+    [
+        (lambda t: t.mean("age"), 30),
+        (lambda t: t.agg(n=sd.count(), s=sd.sum("age")), {"n": 20, "s": 9000}),
+        (lambda t: t.group_by("zip").count(), None),
+    ],
 )
 def test_other_noise_is_a_fresh_release_at_full_price_and_says_so_first(ask, within, caplog):
     with table(DATA, size=60) as people:
@@ -126,5 +133,5 @@ def test_only_totals_with_laplace_noise_can_be_averaged():
     with table(DATA) as people:
         assert noise_of(people.count(), 1) is not None
         assert noise_of(people.sum("income"), 1) is not None
-        for ask in (people.mean("age"), people.median("age"), people.mode("sex"), people.group_by("zip").count(), people.means(["age", "ok"])):
-            assert noise_of(ask, 1) is None
+        others = [people.mean("age"), people.median("age"), people.mode("sex"), people.group_by("zip").count(), people.means(["age", "ok"])]
+        assert [noise_of(ask, 1) for ask in others] == [None] * 5

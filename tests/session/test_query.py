@@ -135,7 +135,7 @@ def test_half_of_delta_is_the_pool_under_zcdp():
 @pytest.mark.parametrize("ask", [lambda t: t.group_by("zip").count(), lambda t: t.mode("zip"), lambda t: t.histogram("zip")])
 def test_without_a_pool_the_error_names_the_way_without_delta(ask):
     with table(budget=sd.Budget(epsilon=10)) as people:
-        with pytest.raises(QueryError, match="SRD-102.*Without a delta: declare the public keys with keys="):
+        with pytest.raises(QueryError, match=r"SRD-102.*Without a delta: declare the public keys with keys="):
             ask(people).release(epsilon=1)
         with pytest.raises(QueryError, match="SRD-102"):
             ask(people).release(epsilon=1, delta=0)

@@ -85,16 +85,18 @@ WRONG = {
 @pytest.mark.parametrize("what", WRONG)
 def test_a_wrong_declaration_is_refused_with_the_fix_and_nothing_is_read(what):
     words, code, fix = WRONG[what]
-    base = {
-        "unit": "person", "max_rows": 3, "max_groups": 2, "bounds": {"income": (0, 1)}, "budget": sd.Budget(epsilon=1), "ledger": ":memory:",
-    }  # fmt: skip
+    base = {"unit": "person", "max_rows": 3, "max_groups": 2, "bounds": {"income": (0, 1)}, "ledger": ":memory:"}
+    base["budget"] = sd.Budget(epsilon=1)
     with pytest.raises(QueryError, match=code) as caught:
         sd.table(SEALED, **(base | words))
     assert any(part in str(caught.value) for part in fix.split("|"))
     assert str(caught.value).endswith("Nothing was spent.")
 
 
-@pytest.mark.parametrize("source", [3, None, "rows.xlsx", "missing.parquet", "missing.csv", {}, {"a": 3}, {"a": [1], "b": [1, 2]}, {1: [1]}, [1, 2]])
+NOTHING = [3, None, "rows.xlsx", "missing.parquet", "missing.csv", {}, {"a": 3}, {"a": [1], "b": [1, 2]}, {1: [1]}, [1, 2]]
+
+
+@pytest.mark.parametrize("source", NOTHING)
 def test_what_is_no_source_is_refused(source):
     with pytest.raises(QueryError, match="SRD-205"):
         sd.table(source, budget=sd.Budget(epsilon=1), ledger=":memory:")
@@ -120,7 +122,7 @@ def test_the_ledger_of_a_file_lives_beside_it_and_another_one_is_refused(kind, t
     with sd.table(source, **words) as again:
         assert again.budget.spent == 1
     for other in (str(tmp_path / "other.ledger"), ":memory:"):
-        with pytest.raises(LedgerError, match="SRD-604.*another ledger"):
+        with pytest.raises(LedgerError, match=r"SRD-604.*another ledger"):
             sd.table(source, **(words | {"ledger": other}))
 
 

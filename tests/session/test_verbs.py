@@ -10,7 +10,7 @@ from tests.session.sources import SOURCES
 
 import sordino as sd
 
-DATA = rows(4000, people=1000, sexes="fmx")
+DATA = rows(2400, people=600, sexes="fmx")
 LOUD = {"max_rows": 16, "max_groups": 12}  # nobody in DATA has more, so bounding takes nothing away
 MIDDLE = np.sort(DATA["income"])
 
@@ -31,9 +31,9 @@ def close(a, b, name):
 TIED = ("top_k, public groups", "mode of private keys, public groups", "top_k of private keys, public groups")  # no clear winner there
 
 
-def alike(name, found, expected):
+def alike(question, found, expected):
     assert list(found) == list(expected)
-    if name in TIED:
+    if question in TIED:
         return
     for name, cells in expected.items():
         assert len(found[name]) == len(cells), name
@@ -52,14 +52,14 @@ def quiet():
 def test_every_kind_of_source_gives_the_same_answers(kind, quiet, tmp_path):
     with table(SOURCES[kind](DATA, tmp_path), **LOUD) as people:
         for name, ask in QUESTIONS.items():
-            if "where" not in name or kind in ("csv", "polars"):
+            if "where" not in name and "mixed" not in name:
                 alike(name, ask(fresh(people)).release(epsilon=200_000, delta="0.001").to_dict(), quiet[name])
 
 
 @pytest.mark.parametrize(("unit", "relation"), [(None, "add_remove"), ("person", "replace"), (None, "replace")])
 def test_every_unit_and_relation_gives_the_same_answers(unit, relation, quiet):
     limits = LOUD if unit else {}
-    size = {"size": len(DATA["age"]) if unit is None else 1000} if relation == "replace" else {}
+    size = {"size": len(DATA["age"]) if unit is None else 600} if relation == "replace" else {}
     with table(DATA, unit=unit, relation=relation, **limits, **size) as people:
         for name, ask in QUESTIONS.items():
             if (unit is None and ("count_units" in name or "several" in name)) or name.startswith(("min", "max")):
@@ -112,7 +112,7 @@ def test_histograms_count_values_and_bins_in_their_declared_order():
         assert list(keys) == ["m", "f", "x"]
         ages = np.array(DATA["age"])
         bins = people.histogram("age", bins=[0, 18, 65, 120]).release(epsilon=200_000).value
-        assert bins == {(0, 18): int((ages < 18).sum()), (18, 65): int(((ages >= 18) & (ages < 65)).sum()), (65, 120): int((ages >= 65).sum())}
+        assert bins == {edges: int(((ages >= edges[0]) & (ages < edges[1])).sum()) for edges in ((0, 18), (18, 65), (65, 120))}
         income = np.minimum(DATA["income"], 1_000_000)
         four = people.histogram("income", bins=4).release(epsilon=200_000).value
         assert list(four) == [(0.0, 250_000.0), (250_000.0, 500_000.0), (500_000.0, 750_000.0), (750_000.0, 1_000_000.0)]
@@ -131,6 +131,16 @@ def test_statistics_are_the_same_as_verbs_and_as_functions():
         verbs = people.quantiles("income", [0.1, 0.9])
         functions = people.agg(**{"quantiles(income, 0.1, 0.9)": sd.quantiles("income", [0.1, 0.9])})
         assert verbs.key() == functions.key()
+
+
+def test_conditions_may_be_text_wherever_they_are_counted():
+    ages, flags = np.array(DATA["age"]), np.array(DATA["ok"])
+    with table(DATA, **LOUD) as people:
+        both = people.agg(a=sd.counts(["age > 10"]), b=sd.counts(["age > 50", "ok"]), n=sd.count()).release(epsilon=200_000)
+        found = {name: cells[0] for name, cells in both.to_dict().items() if not name.endswith(("_low", "_high"))}
+        assert found == {"a_1": (ages > 10).sum(), "b_1": (ages > 50).sum(), "b_2": flags.sum(), "n": len(ages)}
+        with pytest.raises(sd.errors.QueryError, match="SRD-20"):
+            people.agg(a=sd.counts(["salary > 3"]))
 
 
 def test_building_a_question_says_what_is_wrong_at_once():

@@ -18,9 +18,9 @@ from sordino.errors import LedgerError, ReleaseFailed, SordinoError
 from sordino.ledger.balance import Balance
 from sordino.ledger.batch import offers
 from sordino.ledger.chain import Check, check_chain, export_rows, read_entries
-from sordino.ledger.clerk import Charge, Clerk, Offer, Seal
+from sordino.ledger.clerk import Charge, Clerk, Offer, Seal, own_offer
 from sordino.ledger.convoy import Convoy, Ticket
-from sordino.ledger.filter import of_grains, price_of
+from sordino.ledger.filter import of_grains
 from sordino.ledger.port import Entry, Head, InDoubt, Page, Store
 from sordino.ledger.record import as_key, as_text
 from sordino.ledger.tally import Tally
@@ -55,7 +55,7 @@ class Book:
 
     def charge(self, request: str, key: bytes, cost: Cost, analyst: str | None = None) -> Entry:
         """Reserve the price of one release; durable when it returns. Look at data only if the entry's state is "new"."""
-        return self._pay(request, key, (Offer(cost, price_of(cost, self.terms.filter.accounting)),), analyst)
+        return self._pay(request, key, (own_offer(cost, self.terms.filter.accounting),), analyst)
 
     def charge_batch(self, request: str, key: bytes, costs: Sequence[Cost], analyst: str | None = None) -> Entry:
         """Reserve several releases at once, all or nothing, as the cheapest offer that fits."""

@@ -3,26 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 from sordino.errors import BudgetExceeded, LedgerError, QueryError
-from sordino.ledger.filter import Price, grains
+from sordino.ledger.filter import Price, grains, price_of
 from sordino.ledger.port import Entry, Found, Head, Page, Row
-from sordino.ledger.record import FORMAT, canonical, digest, link, read
+from sordino.ledger.record import FORMAT, canonical, canonical_charge, canonical_parts, digest, link, read
 from sordino.ledger.tally import Tally
 from sordino.ledger.terms import Terms
 from sordino.privacy.cost import Cost
 
-__all__ = ["Charge", "Clerk", "Offer", "Seal", "entry_id", "entry_of"]
+__all__ = ["Charge", "Clerk", "Offer", "Seal", "entry_id", "entry_of", "own_offer"]
 
 
-class Offer(NamedTuple):
+@dataclass(frozen=True)
+class Offer:
     """One way to pay: the cost that is recorded, the filter's price for it, and the rule that found it."""
 
     cost: Cost
     price: Price
     rule: str = "own"
+
+    @cached_property
+    def grains(self) -> tuple[int, int, int]:
+        """Loss, delta and the release's own epsilon, in grains."""
+        return (*self.price.grains, grains(self.cost.epsilon))
+
+    @cached_property
+    def text(self) -> str:
+        """How a record says it."""
+        return canonical_parts(charged=self.price.to_dict(), cost=self.cost.to_dict())
+
+
+@lru_cache(maxsize=4096)
+def own_offer(cost: Cost, accounting: str) -> Offer:
+    """The plain offer for one release; many releases cost the same."""
+    return Offer(cost, price_of(cost, accounting))
 
 
 class Charge(NamedTuple):
@@ -63,7 +82,9 @@ class Clerk:
 
     def write(self, kind: str, body: Mapping[str, Any], **beside: Any) -> Row:
         """Add one link to the chain."""
-        record = canonical({"format": FORMAT, "kind": kind, "number": self.count, **body})
+        return self._link(canonical({"format": FORMAT, "kind": kind, "number": self.count, **body}), **beside)
+
+    def _link(self, record: bytes, **beside: Any) -> Row:
         self.hash = link(self.hash, record)
         row = Row(self.count, self.hash, record, **beside)
         self.rows.append(row)
@@ -80,28 +101,29 @@ class Clerk:
         known = self._found.get(wish.request)
         if known is not None:
             return self._repeat(wish, known)
-        offer, taken = self._admitted(wish)
-        body: dict[str, Any] = {
-            "analyst": wish.analyst, "charged": offer.price.to_dict(), "cost": offer.cost.to_dict(), "key": wish.key.hex(),
-            "request": wish.request,
-        }  # fmt: skip
+        offer = self._admitted(wish)
         if wish.members:
-            body |= {"members": [member.to_dict() for member in wish.members], "rule": offer.rule}
-        row = self.write("charge", body, request=wish.request, key=wish.key)
-        self.tally.add(taken, grains(offer.cost.epsilon), wish.analyst)
+            body: dict[str, Any] = {
+                "analyst": wish.analyst, "charged": offer.price.to_dict(), "cost": offer.cost.to_dict(), "key": wish.key.hex(),
+                "request": wish.request, "members": [member.to_dict() for member in wish.members], "rule": offer.rule,
+            }  # fmt: skip
+            row = self.write("charge", body, request=wish.request, key=wish.key)
+        else:
+            record = canonical_charge(offer.text, wish.analyst, wish.key, self.count, wish.request)
+            row = self._link(record, request=wish.request, key=wish.key)
+        self.tally.add(offer.grains[:2], offer.grains[2], wish.analyst)
         self._found[wish.request] = Found(row.number, row.record, None, None)
         return Entry(
             entry_id(self._terms.ledger, row.number), row.number, "new", wish.request, wish.key, offer.cost, wish.analyst,
             None, wish.members, offer.price, (self.tally.loss, self.tally.delta, self.tally.naive),
         )  # fmt: skip
 
-    def _admitted(self, wish: Charge) -> tuple[Offer, tuple[int, int]]:
+    def _admitted(self, wish: Charge) -> Offer:
         refusal: BudgetExceeded | None = None
         for offer in wish.offers:
-            asked = offer.price.grains
             try:
-                self.tally.admit(self._terms.filter, asked, offer.cost.epsilon, wish.analyst)
-                return offer, asked
+                self.tally.admit(self._terms.filter, offer.grains[:2], offer.cost.epsilon, wish.analyst)
+                return offer
             except BudgetExceeded as refused:
                 refusal = refusal or refused
         assert refusal is not None

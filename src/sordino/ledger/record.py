@@ -9,19 +9,32 @@ from typing import Any
 
 from sordino.errors import LedgerError, QueryError
 
-__all__ = ["FORMAT", "GENESIS", "KINDS", "as_key", "as_text", "canonical", "digest", "link", "read"]
+__all__ = ["FORMAT", "GENESIS", "KINDS", "as_key", "as_text", "canonical", "canonical_charge", "canonical_parts", "digest", "link", "read"]
 
 FORMAT = 1
 GENESIS = bytes(32)
 KINDS = ("genesis", "charge", "seal", "policy", "version", "adopt")
 LONGEST = 512
 
+_quote = json.encoder.encode_basestring_ascii
 _encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode
 
 
 def canonical(record: Mapping[str, Any]) -> bytes:
     """The one spelling of a record: sorted keys, no spaces, ASCII; numbers are whole or fractions written as text."""
     return _encode(record).encode("ascii")
+
+
+def canonical_charge(paid: str, analyst: str | None, key: bytes, number: int, request: str) -> bytes:
+    """`canonical` of a plain charge, spelled out because a busy ledger writes little else; `paid` is its charged and cost parts."""
+    name = "null" if analyst is None else _quote(analyst)
+    tail = f'"format":{FORMAT},"key":"{key.hex()}","kind":"charge","number":{number},"request":{_quote(request)}'
+    return f'{{"analyst":{name},{paid},{tail}}}'.encode("ascii")
+
+
+def canonical_parts(**parts: Mapping[str, Any]) -> str:
+    """Members of a record in canonical spelling, without the braces around them."""
+    return _encode(parts)[1:-1]
 
 
 def read(record: bytes) -> dict[str, Any]:

@@ -31,6 +31,7 @@ __all__ = ["SqliteStore"]
 
 T = TypeVar("T")
 DURABLE = ("journal_mode=WAL", "synchronous=FULL", "fullfsync=ON", "checkpoint_fullfsync=ON", "trusted_schema=OFF")
+LOG_PAGES = 8000  # the log is folded into the file every 32 MB: hot index pages are then written once, not once per commit
 _ABANDONED: list[Any] = []  # a forked child must neither use nor close what its parent has open
 
 
@@ -78,7 +79,7 @@ class SqliteStore:
             if not migration.check(connection, self.path) and not make:
                 connection.close()
                 return None
-            for pragma in DURABLE:
+            for pragma in (*DURABLE, f"wal_autocheckpoint={LOG_PAGES}"):
                 connection.execute(f"PRAGMA {pragma}")
             if make:
                 migration.prepare(connection, self.path)

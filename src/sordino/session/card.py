@@ -62,7 +62,8 @@ class Card(dict[str, Any]):
 def claim(plan: Settled, release: str, balance: Balance) -> Card:
     """The card of one release, as of its own charge: a repeat shows the same card, the present state is the table's budget."""
     rule = balance.filter.accounting
-    so_far = {"epsilon": balance.spent, "delta": balance.spent_delta, "cap": balance.cap, "cap delta": balance.cap_delta, "accounting": rule}
+    spent = {"epsilon": balance.spent, "delta": balance.spent_delta}
+    so_far = {**spent, "cap": balance.cap, "cap delta": balance.cap_delta, "accounting": rule}
     withheld = {} if plan.plan.keys is None else {"withheld": plan.plan.keys.withheld}
     return Card(
         {

@@ -18,6 +18,7 @@ from sordino.session.release import Release
 from sordino.session.settled import Settled, settle
 from sordino.session.verbs import Verbs
 from sordino.statistics import Answer
+from sordino.statistics.predicates import Counts
 
 if TYPE_CHECKING:
     from sordino.session.table import Table
@@ -50,7 +51,13 @@ class Query(Verbs):
 
     def agg(self, **asked: Any) -> Query:
         """Several statistics in one release, under names of your choice."""
-        return replace(self, asked=self.asked.agg(**asked))
+        return replace(self, asked=self.asked.agg(**{name: self._read(statistic) for name, statistic in asked.items()}))
+
+    def _read(self, statistic: Any) -> Any:
+        """A statistic whose conditions are still text, as `sd.counts(["age > 17"])`, with conditions about this table's columns."""
+        if not isinstance(statistic, Counts):
+            return statistic
+        return replace(statistic, predicates=tuple(self._condition(p) if isinstance(p, str) else p for p in statistic.predicates))
 
     def alone(self, **asked: Any) -> Query:
         """The same rows, with these statistics in place of those asked."""

@@ -20,7 +20,7 @@ from sordino.privacy.certificate import Certificate
 from sordino.privacy.cost import Cost
 from sordino.schema.frame import Frame
 from sordino.session.card import Card, claim
-from sordino.session.rehearsal import empty
+from sordino.session.rehearsal import Nobody
 from sordino.session.release import Paid, Release
 from sordino.session.shape import Shape, shape
 from sordino.statistics import Answer, Context, Plan, Step, plan_steps
@@ -98,17 +98,19 @@ class Settled:
         return groups, answers
 
     def rehearse(self, draw: Draw) -> None:
-        """The same conversation with nobody there, written down and thrown away. With private keys one unnamed group stands for all."""
-        groups, answers = self.converse(empty, draw)
+        """The same conversation with nobody there, written down and thrown away. One group stands for all, named or not."""
+        groups: Groups = (self.context.keys or ((None,) * len(self.by),)) if self.by else None
+        own, *counted = self.frames
         if self.plan.keys is not None:
-            groups = ((None,) * len(self.by),)
-            with empty(self.frames[0]) as rows:
-                for part in self.plan.parts:
-                    answers |= part.release(rows.ask, draw, groups)
-        few = {name: list(answers[name])[:1] for name in self.names}
-        alone = min([1, *(len(cells) for cells in few.values())])
-        kept = groups if groups is None else groups[:alone]
-        self._release(kept, {name: cells[:alone] for name, cells in few.items()}, Paid(self.cost), "", Card()).to_bytes()
+            self.plan.keys.release(Nobody(own).ask, draw)
+        one, cells = None if groups is None else groups[:1], iter(counted)
+        answers: Answers = dict.fromkeys(self.names, ())
+        for part in self.plan.parts:
+            rows = Nobody(own if part.counted is None else next(cells))
+            answers |= part.release(rows.ask, draw, one if part.counted is None else groups)
+        few = min(len(cells) for cells in answers.values())  # none where keys and counts are one draw
+        kept = None if groups is None else groups[: min(few, 1)]
+        self._release(kept, {name: cells[: min(few, 1)] for name, cells in answers.items()}, Paid(self.cost), "", Card()).to_bytes()
         if not self.certificates:  # building them checks every parameter
             raise QueryError("SRD-110", "this price cannot be certified.", "Ask with another epsilon.")
 
@@ -126,7 +128,7 @@ class Settled:
             columns[name] = [cell.value for cell in cells]
             if self.bar_of(name) != "none":
                 columns |= {f"{name}_low": [cell.low for cell in cells], f"{name}_high": [cell.high for cell in cells]}
-            if self.bar_of(name) not in ("none", "rank"):
+            if not self.by and self.bar_of(name) not in ("none", "rank"):  # only one answer has intervals at other levels
                 raw[name] = [cell.raw for cell in cells]
             if hasattr(step := self.steps.get(name), "rank_width"):
                 far = step.rank_width()  # type: ignore[union-attr]

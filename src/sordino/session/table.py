@@ -59,7 +59,7 @@ class Table(Verbs):
 
     def agg(self, **asked: Any) -> Query:
         """Several statistics in one release, under names of your choice."""
-        return Query(self, Question(self.name, self.columns).agg(**asked))
+        return Query(self, Question(self.name, self.columns)).agg(**asked)
 
     @property
     def budget(self) -> Balance:

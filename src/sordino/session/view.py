@@ -42,10 +42,12 @@ def shown(value: Any) -> str:
     return text if text.isprintable() else ascii(text)[1:-1]
 
 
-def _rows(release: Release) -> list[list[str]]:
-    """Header and rows; a column that is empty by its kind, such as the ends of a rank bar, is left out."""
+def _rows(release: Release, most: int) -> tuple[list[list[str]], int]:
+    """Header and first rows, and how many more there are; a column empty by its kind, such as the ends of a rank bar, is left out."""
     table = {name: cells for name, cells in release.to_dict().items() if not (name.endswith(("_low", "_high")) and _empty(cells))}
-    return [list(table), *([shown(cell) for cell in row] for row in zip(*table.values(), strict=True))]
+    cut = [[shown(cell) for cell in cells[:most]] for cells in table.values()]
+    more = max((len(cells) for cells in table.values()), default=0) - most
+    return [list(table), *(list(row) for row in zip(*cut, strict=True))], max(more, 0)
 
 
 def _empty(cells: list[Any]) -> bool:
@@ -63,30 +65,30 @@ def to_text(release: Release) -> str:
     if not release.grouped and len(release.names) == 1 and release.names[0] not in release.shapes:
         ends = f" [{shown(release.low)}, {shown(release.high)}]" if release.low is not None else ""
         return f"{release.names[0]} = {shown(release.value)}{ends}  ({_note(release)})"
-    rows = _rows(release)
-    body = rows[: MOST_LINES + 1]
-    widths = [max(len(row[i]) for row in body) for i in range(len(rows[0]))]
-    lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in body]
-    more = [f"... {len(rows) - len(body):,} more rows"] if len(rows) > len(body) else []
+    rows, left = _rows(release, MOST_LINES)
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+    more = [f"... {left:,} more rows"] if left else []
     return "\n".join([*lines, *more, f"({_note(release)})"])
 
 
 def to_html(release: Release) -> str:
     """A table and, for numbers, a static picture; no script."""
-    head, *body = _rows(release)
+    (head, *body), left = _rows(release, MOST_ROWS)
     top = "".join(f"<th scope='col'>{html.escape(cell)}</th>" for cell in head)
-    rows = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in body[:MOST_ROWS])
-    more = f"<p>{len(body) - MOST_ROWS:,} more rows</p>" if len(body) > MOST_ROWS else ""
+    rows = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in body)
+    more = f"<p>{left:,} more rows</p>" if left else ""
     drawing = picture(release)._repr_html_() if plottable(release) else ""
     return f"<table><caption>{html.escape(_note(release))}</caption><tr>{top}</tr>{rows}</table>{more}{drawing}"
 
 
 def _dots(release: Release) -> list[tuple[str, Any, Any, Any]]:
-    """Label, value and ends of every number of the first statistic."""
+    """Label, value and ends of the first numbers of the first statistic."""
     name = release.names[0]
-    groups = [" / ".join(map(shown, key)) for key in zip(*release.keys.values(), strict=True)] if release.keys else [""]
+    keys = zip(*(cells[:MOST_DOTS] for cells in release.keys.values()), strict=True)
+    groups = [" / ".join(map(shown, key)) for key in keys] if release.keys else [""]
     parts = (release.shapes.get(name) or {}).get("columns")
-    ends = [release.answers.get(name + end, [None] * len(groups)) for end in ("", "_low", "_high")]
+    ends = [release.answers.get(name + end, [None] * len(groups))[:MOST_DOTS] for end in ("", "_low", "_high")]
     dots = []
     for group, value, low, high in zip(groups, *ends, strict=True):
         if isinstance(value, dict):
