@@ -6,11 +6,19 @@ import tempfile
 import uuid
 
 import pytest
+from tests.session.people import table
 
 
 @pytest.fixture(autouse=True)
 def _own_temporary_folder(tmp_path_factory, monkeypatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path_factory.mktemp("spills")))
+
+
+@pytest.fixture(scope="session")
+def opened_once():
+    """The small table of people, opened once; take it with a fresh ledger."""
+    with table() as people:
+        yield people
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.session.people import QUESTIONS, table
+from tests.session.people import QUESTIONS, fresh, table
 
 import sordino as sd
 from sordino.session.card import NOT_DEFENDED, Card, odds_sentence
@@ -15,14 +15,13 @@ FACTS = [
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
-def test_every_card_says_who_is_protected_by_what_and_at_which_price(name):
-    with table(budget=sd.Budget(epsilon=20, delta="1e-4")) as people:
-        card = QUESTIONS[name](people).release(epsilon=1).card
+def test_every_card_says_who_is_protected_by_what_and_at_which_price(name, opened_once):
+    card = QUESTIONS[name](fresh(opened_once)).release(epsilon=1).card
     assert [fact for fact in card if fact != "withheld"] == FACTS
     assert card["privacy unit"] == {"unit": "person", "relation": "add_remove", "max_rows": 3, "max_groups": 2}
     assert card["this release"]["epsilon"] == "1"
     assert card["so far"]["epsilon"] == 1.0
-    assert card["so far"]["cap"] == 20.0
+    assert card["so far"]["cap"] == 1_000_000.0
     assert card["theorem"]
     assert json.loads(card.to_json())["not defended"] == NOT_DEFENDED
     assert ("withheld" in card) == ("private groups" in name or "mixed" in name)

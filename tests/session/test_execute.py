@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.session.people import QUESTIONS, rows, table
+from tests.session.people import QUESTIONS, fresh, rows, table
 
 import sordino as sd
 from sordino.errors import BudgetExceeded, LedgerError, QueryError, ReleaseFailed
@@ -232,11 +232,11 @@ def test_what_cannot_be_asked_drawn_or_recorded_is_refused_before_the_charge(way
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
-def test_every_question_can_be_rehearsed_at_small_and_large_prices(name):
-    with table() as people:
-        for epsilon in ("0.02", "20"):
-            rehearse(QUESTIONS[name](people).settle(epsilon))
-        assert people.budget.spent == 0
+def test_every_question_can_be_rehearsed_at_small_and_large_prices(name, opened_once):
+    people = fresh(opened_once)
+    for epsilon in ("0.02", "20"):
+        rehearse(QUESTIONS[name](people).settle(epsilon))
+    assert people.budget.spent == 0
 
 
 @pytest.mark.parametrize("epsilon", [0, -1, float("nan"), float("inf"), "abc", True, 1e7, 1e-300, 1e-12, [1], 10**400, "1/0", b"1"])

@@ -7,15 +7,14 @@ import pandas as pd
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
-from tests.session.people import QUESTIONS, table
+from tests.session.people import QUESTIONS, fresh, table
 
 import sordino as sd
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
-def test_every_answer_goes_out_in_every_format_with_its_card(name, tmp_path):
-    with table() as people:
-        release = QUESTIONS[name](people).release(epsilon=5)
+def test_every_answer_goes_out_in_every_format_with_its_card(name, tmp_path, opened_once):
+    release = QUESTIONS[name](fresh(opened_once)).release(epsilon=5)
     plain = json.loads(release.to_json())
     assert plain["card"] == json.loads(release.card.to_json())
     columns = list(plain["columns"])

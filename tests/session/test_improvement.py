@@ -66,7 +66,7 @@ def test_the_combined_interval_holds_the_truth_at_least_95_times_in_100(first, s
     weights = np.array([1 / n.scale**2 for n in known])
     mean = weights @ drawn / weights.sum()
     inside = float((np.abs(mean - 100) <= far).mean())
-    assert inside >= 0.945
+    assert inside >= 0.943  # four standard deviations below 95%
     assert far <= 1.05 * np.quantile(np.abs(mean - 100), 0.95) + 0.5
 
 
@@ -78,7 +78,7 @@ def test_a_release_improved_to_a_width_is_within_it_95_times_in_100():
         for _ in range(120):
             world = fresh(people)
             hits += abs(world.count().release(epsilon="0.2").improve(within=8).value - 100) <= 8
-        assert hits >= 107  # three standard deviations below 114
+        assert hits >= 104  # four standard deviations below 114
 
 
 def test_groups_with_public_keys_are_improved_together():

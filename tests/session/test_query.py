@@ -3,24 +3,23 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from tests.session.people import QUESTIONS, rows, table
+from tests.session.people import QUESTIONS, fresh, rows, table
 
 import sordino as sd
 from sordino.errors import BudgetExceeded, QueryError
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
-def test_the_same_question_is_free_and_byte_equal(name):
-    with table() as people:
-        first = QUESTIONS[name](people).release(epsilon=1, analyst=None)
-        spent = people.budget.spent
-        again = QUESTIONS[name](people).release(epsilon=1)
-        assert again.to_bytes() == first.to_bytes()
-        assert again == first
-        assert again.recalled
-        assert not first.recalled
-        assert "recalled at no price" in str(again)
-        assert people.budget.spent == spent == 1
+def test_the_same_question_is_free_and_byte_equal(name, opened_once):
+    people = fresh(opened_once)
+    first = QUESTIONS[name](people).release(epsilon=1)
+    again = QUESTIONS[name](people).release(epsilon=1)
+    assert again.to_bytes() == first.to_bytes()
+    assert again == first
+    assert again.recalled
+    assert not first.recalled
+    assert "recalled at no price" in str(again)
+    assert people.budget.spent == 1
 
 
 def test_a_recorded_answer_is_open_to_another_analyst_and_after_reopening(tmp_path):

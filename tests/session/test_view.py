@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.session.people import QUESTIONS, rows, table
+from tests.session.people import QUESTIONS, fresh, rows, table
 
 import sordino as sd
 from sordino.errors import QueryError
@@ -42,13 +42,12 @@ def test_long_tables_are_cut_and_say_so():
 
 
 @pytest.mark.parametrize("name", [name for name in QUESTIONS if not name.startswith(("mode", "top_k", "median of days"))])
-def test_numbers_can_be_drawn(name):
-    with table() as people:
-        release = QUESTIONS[name](people).release(epsilon=20)
-        picture = release.plot()
-        assert "<svg" in picture._repr_html_()
-        assert "<svg" in release._repr_html_()
-        assert str(picture)
+def test_numbers_can_be_drawn(name, opened_once):
+    release = QUESTIONS[name](fresh(opened_once)).release(epsilon=20)
+    picture = release.plot()
+    assert "<svg" in picture._repr_html_()
+    assert "<svg" in release._repr_html_()
+    assert str(picture)
 
 
 def test_what_is_no_number_is_not_drawn():

@@ -58,8 +58,6 @@ class Spy:
             counts = {key: int(v) for key, v in zip(answer.keys, answer.values[request.items[0]], strict=True)}
             if self.groups is not None and len(self.frame.by) > len(self.groups[0]):  # a counted column inside public groups
                 counts = {(self.groups.index(key[:-1]), key[-1]): n for key, n in counts.items()}
-            elif self.frame.by and self.groups is None and len(self.frame.by) == 1:
-                counts = dict(counts)
             self.keys = tally(counts).keys
         return answer
 

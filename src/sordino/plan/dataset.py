@@ -78,9 +78,9 @@ def read_dataset(path: str | os.PathLike[str]) -> Dataset:
         text = content.decode("utf-8")
     except (OSError, ValueError) as error:  # ValueError: not UTF-8, or a NUL in the path
         why = getattr(error, "strerror", None) or "it is not text in UTF-8"
-        raise QueryError("SRD-204", f"the dataset file {shown(str(path))} cannot be read: {why}.", "Check the path.") from None
+        raise QueryError("SRD-204", f"the dataset file {shown(file.name)} cannot be read: {why}.", "Check the path.") from None
     if len(content) > LARGEST_FILE:
-        raise QueryError("SRD-204", f"the dataset file {shown(str(path))} is larger than 4 MB.", "A dataset file holds declarations only.")
+        raise QueryError("SRD-204", f"the dataset file {shown(file.name)} is larger than 4 MB.", "A dataset file holds declarations only.")
     try:
         said = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
