@@ -34,7 +34,7 @@ audit: $(STAMP)  ## the slow audits
 	@SORDINO_AUDIT=full $(BIN)/python -m pytest tests/mechanisms tests/lab -n 2
 
 bench: $(STAMP)  ## speed and accuracy as ratios
-	@for task in noise sensitivity accounting ledger engine accuracy; do \
+	@for task in noise sensitivity accounting ledger engine tables accuracy; do \
 	  test ! -f bench/$$task.py || { echo "== $$task"; $(BIN)/python bench/$$task.py || exit 1; }; done
 
 soak: $(STAMP)  ## the ledger under thousands of kills

@@ -217,3 +217,16 @@ def test_people_are_bounded_the_same_whether_their_file_is_one_or_many(tmp_path)
             with open_source(folder / "*.parquet", (PERSON, AGE, CITY), threads=threads) as engine:
                 found.append(everything(engine, frame))
     assert all(one == found[0] for one in found)
+
+
+def test_a_person_with_a_million_rows_counts_as_far_as_the_bound():
+    many = 1_000_000
+    ids, values = np.concatenate([np.zeros(many, np.int64), np.arange(1, 101)]), np.concatenate([np.arange(many) % 97, np.full(100, 5)])
+    source = {"id": ids, "x": values}
+    column, person = Column("x", "int", bounds=(0, 100)), Column("id", "id")
+    frame = Frame(PrivacyUnit("id", max_rows=3, max_groups=1), person, columns=(column,))
+    rows, total = Item("rows", "x"), Item("sum", "x")
+    with open_source(source, (column, person)) as engine, engine.bounded(frame, 11) as table:
+        found = table.ask(Totals((rows, total)))
+    assert found.values[rows].tolist() == [103]
+    assert 500 <= found.values[total][0] <= 500 + 3 * 96

@@ -97,3 +97,36 @@ def test_repeats_is_a_count(repeats):
 
 def test_the_docstring_says_that_it_is_not_private():
     assert "NOT PRIVATE" in simulate.__doc__
+
+
+@pytest.fixture
+def people():
+    rng = np.random.default_rng(3)
+    data = {"income": rng.lognormal(10.6, 0.8, 1000), "zip": rng.choice(["a", "b"], 1000)}
+    with sd.table(data, bounds={"income": (0, 1_000_000)}, keys={"zip": ["a", "b", "c"]}, budget=sd.Budget(3), ledger=":memory:") as table:
+        yield table
+
+
+def test_a_query_is_simulated_without_charging_anybody(people):
+    counts = simulate(people.count(), epsilon=1, repeats=2000)
+    assert counts.shape == (2000,)
+    assert abs(np.mean(counts) - 1000) < 0.5
+    assert np.std(counts) == pytest.approx(math.sqrt(2 * math.e) / (math.e - 1), rel=0.15)
+    assert people.budget.spent == 0
+
+
+def test_a_grouped_query_gives_one_array_per_group_and_several_statistics_one_per_name(people):
+    grouped = simulate(people.group_by("zip").median("income"), epsilon=5, repeats=50)
+    assert {key: values.shape for key, values in grouped.items()} == {"a": (50,), "b": (50,), "c": (50,)}
+    several = simulate(people.agg(n=sd.count(), middle=sd.median("income")), epsilon=5, repeats=20)
+    assert set(several) == {"n", "middle"}
+    both = simulate(people.group_by("zip").agg(n=sd.count(), middle=sd.median("income")), epsilon=5, repeats=20)
+    assert set(both) == {(name, key) for name in ("n", "middle") for key in "abc"}
+
+
+def test_a_key_that_is_shown_only_sometimes_is_nan_when_it_is_not():
+    data = {"word": ["often"] * 200 + ["rare"] * 14}
+    with sd.table(data, budget=sd.Budget(3, 1e-4), ledger=":memory:") as table:
+        shown = simulate(table.group_by("word").count(), epsilon=1, delta=1e-6, repeats=300)
+    assert not np.isnan(shown["often"]).any()
+    assert 0.05 < np.isnan(shown["rare"]).mean() < 0.95

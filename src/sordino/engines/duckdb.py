@@ -138,6 +138,7 @@ class DuckDB:
                 "autoinstall_known_extensions = false",
                 "autoload_known_extensions = false",
                 "python_enable_replacements = false",
+                "enable_progress_bar = false",
                 "preserve_insertion_order = false",
                 *([f"threads = {int(self._threads)}"] if self._threads else []),
             ):

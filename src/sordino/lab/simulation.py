@@ -1,10 +1,11 @@
-"""Many releases of one mechanism on the same data: for owners, benches and audits. NOT PRIVATE, whatever the mechanism."""
+"""Many releases of one mechanism or query on the same data: for owners, benches and audits. NOT PRIVATE, whatever is released."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
-from dataclasses import replace
+from collections.abc import Hashable, Iterator
+from contextlib import ExitStack, nullcontext
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
 
@@ -13,20 +14,29 @@ from numpy.typing import NDArray
 
 from sordino.errors import QueryError
 from sordino.noise import draw
+from sordino.privacy.discrete import UniformInteger
 from sordino.privacy.law import Placed
+from sordino.schema.frame import Frame
 from sordino.session.own import owned
+from sordino.session.query import Query
 from sordino.summaries import Ask, Refused
 
 __all__ = ["outcomes", "simulate"]
 
 
-def simulate(mechanism: Any, data: Any, *, repeats: int = 10_000, **options: Any) -> NDArray[Any] | dict[Hashable, NDArray[np.float64]]:
-    """NOT PRIVATE: that many independent releases on data you own, no ledger, no card.
+def simulate(mechanism: Any, data: Any = None, *, repeats: int = 10_000, **options: Any) -> NDArray[Any] | dict[Hashable, NDArray[Any]]:
+    """NOT PRIVATE: that many independent releases of a mechanism on data you own, or of a table's query; no ledger, no card.
 
     Numbers come back as one array with nan for "refused", histograms as one array per key with nan where the key was not shown,
-    anything else as an array of objects. The data are summarised once.
+    anything else as an array of objects. A query takes epsilon= and delta=; with groups it gives one array per group key, with several
+    statistics one entry per name. The data are read and summarised once.
     """
-    values = outcomes(mechanism, data, repeats=repeats, **options)
+    if isinstance(mechanism, Query):
+        return _queried(mechanism, repeats, **options)
+    return _gathered(outcomes(mechanism, data, repeats=repeats, **options))
+
+
+def _gathered(values: NDArray[Any] | list[Any]) -> NDArray[Any] | dict[Hashable, NDArray[Any]]:
     if isinstance(values, np.ndarray):
         return values
     if all(isinstance(value, dict) for value in values):
@@ -41,10 +51,50 @@ def simulate(mechanism: Any, data: Any, *, repeats: int = 10_000, **options: Any
     return out
 
 
-def outcomes(mechanism: Any, data: Any, *, repeats: int = 10_000, **options: Any) -> NDArray[Any] | list[Any]:
-    """NOT PRIVATE: the values themselves, exactly as they would be released, one per repeat."""
+def _queried(query: Query, repeats: int, *, epsilon: Any, delta: Any = None) -> NDArray[Any] | dict[Hashable, NDArray[Any]]:
+    """The conversation of a release, held again and again with one bounded table."""
+    _check(repeats)
+    plan = query.settle(epsilon, delta)
+    salt = draw(UniformInteger(0, 2**128 - 1))
+    cells: dict[Hashable, list[Any]] = {}
+    with ExitStack() as stack:
+        opened: dict[Frame, Kept] = {}
+
+        def open_frame(frame: Frame) -> Any:
+            if frame not in opened:
+                opened[frame] = Kept(_once(stack.enter_context(query.table.engine.bounded(frame, salt)).ask))
+            return nullcontext(opened[frame])
+
+        for turn in range(repeats):
+            groups, answers = plan.converse(open_frame, draw)
+            for name, found in answers.items():
+                for group, answer in zip(groups if groups is not None else ((),), found, strict=True):
+                    key = (*([name] if len(plan.names) > 1 else []), *(group if len(group) != 1 else (group[0],)))
+                    column = cells.setdefault(key[0] if len(key) == 1 else key, [])
+                    column.extend([Refused("not shown")] * (turn - len(column)))
+                    column.append(answer.value)
+    for column in cells.values():
+        column.extend([Refused("not shown")] * (repeats - len(column)))
+    if set(cells) == {()}:
+        return _gathered(cells[()])
+    return {key: np.asarray(_gathered(column)) for key, column in cells.items()}
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A bounded table whose answers are remembered."""
+
+    ask: Ask
+
+
+def _check(repeats: Any) -> None:
     if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1:
         raise QueryError("SRD-103", f"repeats is {repeats!r}.", "Give a whole number of at least 1.")
+
+
+def outcomes(mechanism: Any, data: Any, *, repeats: int = 10_000, **options: Any) -> NDArray[Any] | list[Any]:
+    """NOT PRIVATE: the values themselves, exactly as they would be released, one per repeat."""
+    _check(repeats)
     ask = _once(owned(mechanism, data, **options))
     laws: list[Any] = []
 
@@ -64,7 +114,9 @@ def _once(ask: Ask) -> Ask:
 
     def answer(request: Any) -> Any:
         if request not in known:
-            known[request] = ask(request)
-        return known[request]
+            found = ask(request)
+            known[request] = list(found) if isinstance(found, Iterator) else found
+        found = known[request]
+        return iter(found) if isinstance(found, list) else found
 
     return answer

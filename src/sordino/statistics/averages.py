@@ -85,7 +85,7 @@ class MeansStep:
         halves = [halve(totals[2 * j], totals[2 * j + 1], g.width, Fraction(ROW, g.width)) for j, g in enumerate(self.grids)]
         raw = self.noise.around(np.stack(halves, axis=1), draw) / ROW
         value, low, high = self._estimate(raw, LEVEL)
-        ends = zip(value.tolist(), low.tolist(), high.tolist(), raw.reshape(len(raw), -1).tolist(), strict=True)
+        ends = zip(value.tolist(), low.tolist(), high.tolist(), raw.reshape(len(raw), 2 * len(self.grids)).tolist(), strict=True)
         return [Answer(tuple(v), tuple(a), tuple(b), raw=tuple(r)) for v, a, b, r in ends]
 
     def _estimate(self, raw: Floats, level: float) -> tuple[Floats, Floats, Floats]:

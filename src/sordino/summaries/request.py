@@ -10,10 +10,35 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Ask", "Counts", "Draw", "Near", "Nearness", "RankWindow", "Refused", "Rung", "Scores", "Stair", "Tally", "Value", "Window"]
+__all__ = [
+    "Ask",
+    "Counts",
+    "Draw",
+    "Hidden",
+    "Near",
+    "Nearness",
+    "RankWindow",
+    "Refused",
+    "Rung",
+    "Scores",
+    "Stair",
+    "Tally",
+    "Value",
+    "Window",
+]
 
 Ask = Callable[[Any], Any]
 Draw = Callable[[Any], Any]
+
+
+class Hidden:
+    """A summary never leaves its release: it prints as its name only and cannot be pickled or copied to another process."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(private)"
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a summary never leaves its release")
 
 
 @dataclass(frozen=True)
@@ -44,8 +69,8 @@ class Counts:
     """Ask how many rows carry each key; the answer is a Tally."""
 
 
-@dataclass(frozen=True)
-class Tally:
+@dataclass(frozen=True, repr=False)
+class Tally(Hidden):
     """Keys that occur, in canonical byte order, with their counts."""
 
     keys: tuple[Hashable, ...]
@@ -59,8 +84,8 @@ class Stair:
     beta: Fraction
 
 
-@dataclass(frozen=True)
-class Rung:
+@dataclass(frozen=True, repr=False)
+class Rung(Hidden):
     """The statistic in grid steps, the index of its smooth sensitivity on the ladder, and the ladder's public scales, in grid steps."""
 
     location: int
@@ -78,8 +103,8 @@ class Nearness:
     above: Fraction | None = None
 
 
-@dataclass(frozen=True)
-class Near:
+@dataclass(frozen=True, repr=False)
+class Near(Hidden):
     """The distance, the statistic (grid steps for numbers), and what the global fallback needs."""
 
     distance: int
@@ -98,8 +123,8 @@ class RankWindow:
     radius: int
 
 
-@dataclass(frozen=True)
-class Window:
+@dataclass(frozen=True, repr=False)
+class Window(Hidden):
     """Consecutive order statistics in grid steps (low before rank 1, high after rank n), the rank of the first, and n."""
 
     values: NDArray[np.int64]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino.summaries.request import Window
+from sordino.summaries.request import Hidden, Window
 
 __all__ = ["GroupTotals", "Item", "Ranks", "Totals"]
 
@@ -36,18 +36,12 @@ class Totals:
     items: tuple[Item, ...]
 
 
-@dataclass(frozen=True)
-class GroupTotals:
+@dataclass(frozen=True, repr=False)
+class GroupTotals(Hidden):
     """Group keys in order (one empty key when ungrouped) and, for each item, one integer per group; sums may exceed 64 bits."""
 
     keys: tuple[tuple[Any, ...], ...]
     values: Mapping[Item, NDArray[np.int64] | NDArray[np.object_]]
-
-    def __repr__(self) -> str:
-        return "GroupTotals(private)"
-
-    def __reduce__(self) -> Any:
-        raise TypeError("a summary never leaves its release")
 
 
 @dataclass(frozen=True)
