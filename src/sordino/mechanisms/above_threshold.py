@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino.errors import QueryError
-from sordino.mechanisms.exponential import as_reach
 from sordino.mechanisms.laplace import check_scale
 from sordino.mechanisms.listing import claim, listed
+from sordino.mechanisms.selection import as_reach
 from sordino.privacy.certificate import Certificate
 from sordino.privacy.cost import Cost
 from sordino.privacy.families import LaplaceLaw

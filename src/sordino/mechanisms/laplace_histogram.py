@@ -9,9 +9,9 @@ from fractions import Fraction
 import numpy as np
 
 from sordino.errors import QueryError
-from sordino.mechanisms.exponential import as_reach
 from sordino.mechanisms.laplace import check_scale
 from sordino.mechanisms.listing import claim, listed
+from sordino.mechanisms.selection import as_reach
 from sordino.privacy.certificate import Certificate
 from sordino.privacy.cost import Cost
 from sordino.privacy.discrete import DiscreteLaplace

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino.errors import QueryError
-from sordino.mechanisms.exponential import as_reach
 from sordino.mechanisms.listing import claim, listed
 from sordino.mechanisms.measure import Measure
+from sordino.mechanisms.selection import as_reach
 from sordino.privacy.certificate import Certificate
 from sordino.privacy.cost import Cost
 from sordino.privacy.discrete import Categorical, UniformInteger

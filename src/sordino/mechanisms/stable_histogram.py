@@ -11,9 +11,9 @@ from functools import lru_cache
 import numpy as np
 
 from sordino.errors import QueryError
-from sordino.mechanisms.exponential import as_reach
 from sordino.mechanisms.laplace import check_scale
 from sordino.mechanisms.listing import claim, listed
+from sordino.mechanisms.selection import as_reach
 from sordino.privacy.certificate import Certificate
 from sordino.privacy.cost import Cost, gaussian_delta
 from sordino.privacy.discrete import DiscreteLaplace
