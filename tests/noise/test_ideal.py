@@ -86,7 +86,7 @@ def test_every_sampled_generalised_cauchy_passes_its_self_check(gamma: str) -> N
 
 
 def test_a_law_of_ones_own_has_no_second_opinion() -> None:
-    own = Law(lambda z: np.exp(-np.abs(z)) / 2, lambda z: np.exp(-np.abs(z)) / 2, lambda u: np.log(2 * u), "own")
+    own = Law(density=lambda z: np.exp(-np.abs(z)) / 2, cdf=lambda z: np.exp(-np.abs(z)) / 2, quantile=lambda u: np.log(2 * u), label="own")
     with pytest.raises(SordinoError, match="no exact sampler"):
         magnitude(own, 5, 52)
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from sordino.privacy.dilation import Dilation
 from sordino.privacy.law import Noise
@@ -14,8 +13,7 @@ from sordino.privacy.number import as_delta, as_epsilon
 __all__ = ["Admissible", "admissible"]
 
 
-@dataclass(frozen=True)
-class Admissible:
+class Admissible(NamedTuple):
     """alpha and beta with how far each property is from failing: allowed over needed epsilon, so at least 1 means it holds."""
 
     alpha: float

@@ -120,25 +120,32 @@ class Symmetric:
         return Placed(self, location, scale, grid, low, high)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Law(Symmetric):
     """A symmetric unimodal law of your own, by its density, cdf and quantile: it is certified and plotted, and never released."""
 
-    density_of: Callable[[Any], Any] = lambda z: z
-    cdf_of: Callable[[Any], Any] = lambda z: z
-    quantile_of: Callable[[Any], Any] = lambda z: z
-    label: str = "custom"
-    breaks: tuple[float, ...] = ()
+    density_of: Callable[[Any], Any]
+    cdf_of: Callable[[Any], Any]
+    quantile_of: Callable[[Any], Any]
+    label: str
     sampled = False
 
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        density: Callable[[Any], Any],
+        cdf: Callable[[Any], Any],
+        quantile: Callable[[Any], Any],
+        label: str = "custom",
+        breaks: Sequence[float] = (),
+    ) -> None:
         grid = np.linspace(0.01, 8.0, 200)
-        density = np.asarray(self.density_of(grid), float)
-        mirrored = np.asarray(self.density_of(-grid), float)
-        if not (np.allclose(density, mirrored, rtol=1e-9) and np.all(np.diff(density) <= 1e-12) and np.all(density >= 0)):
-            what = f"the law {self.label} is not symmetric and unimodal."
+        heights, mirrored = np.asarray(density(grid), float), np.asarray(density(-grid), float)
+        if not (np.allclose(heights, mirrored, rtol=1e-9) and np.all(np.diff(heights) <= 1e-12) and np.all(heights >= 0)):
+            what = f"the law {label} is not symmetric and unimodal."
             raise QueryError("SRD-103", what, "The certificate needs h(z) = h(-z), non-increasing in |z|.")
-        object.__setattr__(self, "kinks", tuple(float(z) for z in self.breaks))
+        parts = {"density_of": density, "cdf_of": cdf, "quantile_of": quantile, "label": label, "kinks": tuple(float(z) for z in breaks)}
+        for name, part in parts.items():
+            object.__setattr__(self, name, part)
 
     @property
     def name(self) -> str:
