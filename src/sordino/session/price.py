@@ -92,7 +92,7 @@ def price(query: Query, wish: Wish, delta: Any = None) -> Fraction:
         raise BudgetExceeded("SRD-301", f"this accuracy is out of reach: {why}.", reach, best=best)
     low, high = LEAST, top
     while high > low * Fraction(101, 100):
-        middle = Fraction(math.sqrt(low * high)).limit_denominator(10**9)
+        middle = Fraction(f"{math.sqrt(low * high):.4g}")  # a price people can read
         low, high = (low, middle) if missed(middle) <= 1 else (middle, high)
     return high
 
