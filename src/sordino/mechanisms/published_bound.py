@@ -130,7 +130,8 @@ def _hockey(first: float, rate: float, beta: float, lift: int, epsilon: float) -
     reach = lift + math.ceil(50 / first)
     rungs = np.arange(-reach, reach + 1)
     with np.errstate(over="ignore"):  # an infinite shift is two laws that never meet
-        shift = rate * growth ** -np.minimum(rungs, 200.0)
+        # below j the bound shrinks by at most e^beta a rung, above it grows by at least `growth`: both on the side of more loss
+        shift = rate * np.where(rungs < 0, math.exp(beta), growth) ** -np.minimum(rungs, 200.0)
     law = {j: (1 - ratio) / (1 + ratio) * ratio ** np.abs(rungs - lift - j) for j in (0, 1)}
     beyond = 2 * ratio ** (reach - lift)
     worst = 0.0

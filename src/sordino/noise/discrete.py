@@ -97,7 +97,7 @@ def discrete_laplace(law: DiscreteLaplace, stream: Stream) -> int | NDArray[np.i
     """Invert the tail: |K| = max(0, floor(scale E + c)), E a standard exponential, c = scale ln(2/(1 + e^{-1/scale})), with a fair sign.
 
     P(scale E + c >= t) = e^{-(t-c)/scale} = 2 e^{-t/scale}/(1 + e^{-1/scale}), which is the tail of |K|. The floor is made exact as in
-    `rounding`: one word decides all but a few draws in a billion, so the work does not depend on the outcome. Outcomes are clamped to
+    `rounding`: one word decides all but about scale 2^-41 of the draws, whatever the location. Outcomes are clamped to
     2^62 either way, where 64 bits end.
     """
     location = np.clip(np.atleast_1d(np.asarray(law.location, np.int64)), -FARTHEST, FARTHEST)
