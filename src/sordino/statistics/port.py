@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Protocol
@@ -13,7 +13,7 @@ from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
 from sordino.summaries import Ask, Draw
 
-__all__ = ["LEVEL", "Answer", "Context", "Counted", "Groups", "Plain", "Statistic", "Step"]
+__all__ = ["LEVEL", "Answer", "Context", "Counted", "Groups", "Plain", "Statistic", "Step", "Ways"]
 
 LEVEL = 0.95
 Groups = tuple[tuple[Any, ...], ...] | None
@@ -86,10 +86,18 @@ class Step(Protocol):
     def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]: ...  # groups: None when ungrouped, else in order
     def interval(self, answer: Answer, level: float) -> tuple[Any, Any] | None: ...  # of an answer, at another level
     def width(self, rows: int | None, level: float = LEVEL) -> float | None: ...  # half-width before spending; None: needs rows, or private
+    def rmse(self, rows: int | None) -> float | None: ...  # root mean squared error of the noise before spending; None likewise
+
+
+Ways = Mapping[str, Callable[[], Step]]
 
 
 class Statistic(Protocol):
-    """A question about the rows: parameters only."""
+    """A question about the rows: parameters only.
+
+    `ways` are the mechanisms that can answer it, each under its short name (`laplace`, `gaussian`, `exponential`, `smooth`, ...) and
+    built only when called. The first is the planner's choice, and `step` takes it: the order may follow from public facts only.
+    """
 
     @property
     def label(self) -> str: ...
@@ -103,10 +111,16 @@ class Statistic(Protocol):
     def question(self) -> dict[str, Any]: ...  # its part of the recall key: name and parameters, JSON-ready
     def needs_delta(self, context: Context) -> bool: ...  # an offered delta may be used even when none is needed
     def step(self, epsilon: Fraction, delta: Fraction, context: Context) -> Step: ...
+    def ways(self, epsilon: Fraction, delta: Fraction, context: Context) -> Ways: ...
 
 
 class Plain:
-    """What most statistics answer: no predicates, no frame of their own, one share, no delta."""
+    """What most statistics answer: no predicates, no frame of their own, one share, no delta, one way or the first of several.
+
+    A statistic defines `ways`, or `step` and the short name of its one way.
+    """
+
+    way: str = ""
 
     predicates: tuple[Any, ...] = ()
     weight: int = 1
@@ -116,3 +130,9 @@ class Plain:
 
     def needs_delta(self, context: Context) -> bool:
         return False
+
+    def ways(self, epsilon: Fraction, delta: Fraction, context: Context) -> Ways:
+        return {self.way: lambda: self.step(epsilon, delta, context)}
+
+    def step(self, epsilon: Fraction, delta: Fraction, context: Context) -> Step:
+        return next(iter(self.ways(epsilon, delta, context).values()))()
