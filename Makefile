@@ -22,26 +22,29 @@ demo: $(STAMP)  ## see it work
 	@$(BIN)/python -m sordino.demo
 
 check: $(STAMP)  ## lint, types, layers
-	@$(BIN)/ruff check src tests bench
+	@$(BIN)/ruff check src tests bench tools
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 
 test: check  ## everything CI runs
+	@command -v chromium >/dev/null || ./tools/apt chromium
 	@command -v psql >/dev/null && ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || ./tools/apt postgresql
-	@$(BIN)/python -m pytest -n 2
+	@$(BIN)/python -m pytest -n 2 --ignore=tests/spark
+	@$(BIN)/python -m pytest tests/spark
 
 audit: $(STAMP)  ## the slow audits
 	@SORDINO_AUDIT=full $(BIN)/python -m pytest tests/mechanisms tests/lab -n 2
 
 bench: $(STAMP)  ## speed and accuracy as ratios
-	@for task in noise sensitivity accounting ledger engine tables accuracy; do \
+	@for task in noise sensitivity accounting ledger engine spark scale tables accuracy; do \
 	  test ! -f bench/$$task.py || { echo "== $$task"; $(BIN)/python bench/$$task.py || exit 1; }; done
 
 soak: $(STAMP)  ## the ledger under thousands of kills
 	@$(BIN)/python -m tests.ledger.soak
 
-docs: $(STAMP)  ## check that every code block in the documents runs
-	@$(BIN)/python -m pytest tests/test_documents.py
+docs: $(STAMP)  ## the site in build/site, and every example in it
+	@$(BIN)/python -m pytest tests/test_documents.py tests/test_notes.py
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet && echo "open build/site/index.html"
 
 clean:  ## forget the environment
 	rm -rf $(VENV) .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -66,14 +66,14 @@ def people(repeats: int) -> dict[str, float]:
 
 
 @contextlib.contextmanager
-def ten_million() -> Iterator[Path]:
-    """The table of the groups bench, written once by the database itself."""
+def many_rows(n: int = 10_000_000, groups: int = 10_000, people: int | None = None) -> Iterator[Path]:
+    """Rows of people in groups of very different sizes, ten rows a person unless said otherwise, written by the database itself."""
     rng = np.random.default_rng(1)
-    n, weights = 10_000_000, np.arange(1, 10_001) ** -0.5
+    weights = np.arange(1, groups + 1) ** -0.5
     with tempfile.TemporaryDirectory() as folder:
         rows = {
-            "person": rng.integers(0, 1_000_000, n),
-            "g": np.searchsorted(np.cumsum(weights / weights.sum()), rng.random(n)).clip(0, 9_999),
+            "person": rng.integers(0, people or max(n // 10, 1), n),
+            "g": np.searchsorted(np.cumsum(weights / weights.sum()), rng.random(n)).clip(0, groups - 1),
             "v": np.minimum(rng.lognormal(3, 1, n), 1_000),
         }
         path = Path(folder) / "rows.parquet"
@@ -97,7 +97,7 @@ def groups(repeats: int) -> dict[str, float]:
     unit, group, value = Column("person", "id"), Column("g", "int", bounds=(0, 9_999)), Column("v", "float", bounds=(0, 1_000))
     items = (Item("rows"), Item("sum", "v"))
     found = {}
-    with ten_million() as path:
+    with many_rows() as path:
         plain = f"SELECT g, count(*), sum(v), avg(v) FROM '{path}' GROUP BY g"
 
         def query(text: str) -> None:

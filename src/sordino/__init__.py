@@ -14,17 +14,21 @@ from typing import TYPE_CHECKING, Any
 from sordino import errors
 
 if TYPE_CHECKING:
-    from sordino import lab, mechanisms, privacy, sensitivity
+    from sordino import lab, mechanisms, models, privacy, sensitivity, survey
     from sordino.ledger import Budget
+    from sordino.remote import connect
     from sordino.session.opening import open_dataset as open
     from sordino.session.own import release
     from sordino.session.table import table
     from sordino.statistics import (
+        apply,
         count,
         count_units,
         counts,
         histogram,
+        huber_mean,
         iqr,
+        m_estimate,
         max,
         mean,
         means,
@@ -33,22 +37,29 @@ if TYPE_CHECKING:
         mode,
         quantile,
         quantiles,
+        statistic,
         std,
         sum,
         top_k,
+        trimmed_mean,
         variance,
+        winsorized_mean,
     )
 
 __version__ = "0.1.0"
 __all__ = [
     "Budget",
+    "apply",
+    "connect",
     "count",
     "count_units",
     "counts",
     "errors",
     "histogram",
+    "huber_mean",
     "iqr",
     "lab",
+    "m_estimate",
     "max",
     "mean",
     "means",
@@ -56,21 +67,26 @@ __all__ = [
     "median",
     "min",
     "mode",
+    "models",
     "open",
     "privacy",
     "quantile",
     "quantiles",
     "release",
     "sensitivity",
+    "statistic",
     "std",
     "sum",
+    "survey",
     "table",
     "top_k",
+    "trimmed_mean",
     "variance",
+    "winsorized_mean",
 ]
 
-_ROOMS = ("lab", "mechanisms", "privacy", "sensitivity")
-_HOMES = {"release": "session.own", "table": "session.table", "open": "session.opening", "Budget": "ledger"}
+_ROOMS = ("lab", "mechanisms", "models", "privacy", "sensitivity", "survey")
+_HOMES = {"release": "session.own", "table": "session.table", "open": "session.opening", "Budget": "ledger", "connect": "remote"}
 
 
 def __getattr__(name: str) -> Any:

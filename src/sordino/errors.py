@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["CODES", "BudgetExceeded", "LedgerError", "QueryError", "ReleaseFailed", "SordinoError"]
+__all__ = ["CODES", "FIXES", "BudgetExceeded", "LedgerError", "QueryError", "ReleaseFailed", "SordinoError"]
 
 CODES: dict[str, str] = {
     "SRD-101": "epsilon is not a legal privacy price",
@@ -35,18 +35,67 @@ CODES: dict[str, str] = {
     "SRD-206": "the filter says something a filter may not say",
     "SRD-207": "the question has more groups than one release may have",
     "SRD-208": "the question is incomplete or names something twice",
+    "SRD-209": "the SQL statement says something outside the subset",
     "SRD-301": "the budget does not allow this release",
     "SRD-302": "the analyst's purse does not allow this release",
     "SRD-303": "the release costs more than one release may",
     "SRD-304": "a new ledger needs a budget",
     "SRD-401": "charged, but the answer could not be computed or recorded",
     "SRD-402": "charged, answer not recorded",
+    "SRD-501": "the token is missing, unknown or revoked",
+    "SRD-502": "the token does not allow this",
+    "SRD-503": "the request is not one this server understands",
+    "SRD-504": "too many requests",
+    "SRD-505": "there is nothing under this address",
+    "SRD-506": "the answer takes longer than the server waits",
+    "SRD-507": "the server failed",
     "SRD-601": "the ledger's hash chain is broken",
     "SRD-602": "the ledger is behind its witness, moved, or its witness is missing",
     "SRD-603": "the ledger cannot be written durably",
     "SRD-604": "the ledger belongs to another dataset, relation, unit or format",
     "SRD-605": "the request id was used for another question or price",
     "SRD-606": "adopting this ledger needs a larger or a stated write-off",
+}
+
+FIXES: dict[str, str] = {
+    "SRD-101": "Give a price above 0 and at most 1e6, as a number or a decimal text: epsilon=0.5. Or ask with within=.",
+    "SRD-102": "Give a delta between 1e-100 and 1, far below one over the number of people: delta=1e-6. Or ask in a way that needs none.",
+    "SRD-103": "The message names the parameter and its legal range.",
+    "SRD-104": "Give bounds=(low, high) from public knowledge, never from the data.",
+    "SRD-105": "The message says what about the data cannot be used; drop or convert such values first.",
+    "SRD-106": "Check the spelling; the message lists what is known.",
+    "SRD-107": 'Use relation="add_remove", or "replace" together with the public size=.',
+    "SRD-108": "Use a law whose quantile function is known: Laplace, Gaussian, Student t with 1, 2 or 4 degrees, the power law.",
+    "SRD-109": "Give the statistic's distance to instability, or use a mechanism that does not need one.",
+    "SRD-110": "Ask with a price between 0.001 and 20, or narrower limits per person.",
+    "SRD-201": "Check the spelling; the message names the nearest column or table.",
+    "SRD-202": "Declare public bounds for the column: bounds={'income': (0, 1_000_000)}.",
+    "SRD-203": "Declare the column with a type that fits, or ask about another one.",
+    "SRD-204": "The message quotes the line of the dataset file, or the argument, that is wrong.",
+    "SRD-205": "Check that the file exists and can be read, and name a table inside a database: 'file.duckdb::table'.",
+    "SRD-206": "Compare declared columns with constants: =, <>, <, <=, >, >=, BETWEEN, IN, LIKE, IS NULL, AND, OR, NOT.",
+    "SRD-207": "Group by fewer columns or list fewer keys: a release has at most 1,000,000 groups.",
+    "SRD-208": "Ask at least one statistic and give every answer a name of its own.",
+    "SRD-209": "Rewrite the statement; the message names a way. The SQL page lists the whole subset.",
+    "SRD-301": "Ask for less accuracy, or ask the owner. There is no refund and no silent refresh.",
+    "SRD-302": "Ask the owner for a larger purse, or recall an answer that is recorded already.",
+    "SRD-303": "Ask for less accuracy: one release may not cost more than the owner's ceiling.",
+    "SRD-304": "Give budget=sd.Budget(epsilon=3) when the ledger is made.",
+    "SRD-401": "Ask again as a new release. The owner's log, if there is one, says what went wrong.",
+    "SRD-402": "Ask again under a new request id; that is a new charge.",
+    "SRD-501": "Send the token the owner gave you: Authorization: Bearer srd_... The owner makes one with sordino token add NAME.",
+    "SRD-502": "Ask the owner for a token with the role or the scope that this takes.",
+    "SRD-503": "The message names the part of the request that is wrong; /v1/openapi.json says what is expected.",
+    "SRD-504": "Wait as long as the Retry-After header says.",
+    "SRD-505": "Check the address; plans come from POST /v1/plans, releases from their answer.",
+    "SRD-506": "Ask again with the same Idempotency-Key: it is charged once at most, and the answer is kept.",
+    "SRD-507": "Ask again with the same Idempotency-Key: it is charged once at most. The owner's log names the place.",
+    "SRD-601": "Restore a whole copy of the ledger and adopt it: sordino ledger adopt.",
+    "SRD-602": "If this ledger is the right one, the owner adopts it and writes off what may be missing: sordino ledger adopt.",
+    "SRD-603": "Free the disk, fix the permissions or the connection, and ask again.",
+    "SRD-604": "Open the ledger with the dataset, relation and unit it was made for.",
+    "SRD-605": "Use a new request id for another question or price.",
+    "SRD-606": "State what may have been spent elsewhere: sordino ledger adopt --epsilon 0.5.",
 }
 
 

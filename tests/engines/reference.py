@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
+import functools
 import hashlib
 import math
 import re
@@ -15,12 +16,21 @@ from typing import Any
 import numpy as np
 
 from sordino.schema.column import Column, coarse_shift
+from sordino.schema.derived import derive
 from sordino.schema.frame import Frame
+from sordino.schema.join import Join
 from sordino.schema.predicate import And, Between, Compare, In, IsNull, Like, Literal, Name, Not, Or
 from sordino.sensitivity.distance import canonical
-from sordino.summaries.totals import GroupTotals, Item, Ranks, Totals
+from sordino.summaries.clip import Clipped
+from sordino.summaries.middle import Middle, Middles
+from sordino.summaries.moment import Gradient, Gram
+from sordino.summaries.totals import GroupTotals, Item, Ranks, Rows, Sorted, Totals
 from sordino.summaries.window import rank_window
 
+from .formula import evaluate
+from .moments import naive_moment
+
+derived = functools.cache(derive)
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 WORDS = {"true": 1, "t": 1, "yes": 1, "y": 1, "1": 1, "false": 0, "f": 0, "no": 0, "n": 0, "0": 0}
@@ -41,12 +51,22 @@ class Reference:
     @contextlib.contextmanager
     def bounded(self, frame: Frame, salt: int) -> Iterator[Answer]:
         rows = [made for row in self.rows if (made := self._made(frame, row)) is not None]
-        yield Answer(frame, bounded(frame, salt, rows) if frame.unit_column is not None else rows)
+        yield Answer(frame, bounded(frame, salt, rows) if frame.unit_column is not None else rows, salt)
 
     def _made(self, frame: Frame, row: Mapping[str, Any]) -> tuple[Any, tuple[Any, ...], tuple[Any, ...], tuple[bool, ...]] | None:
         columns = {**self.columns, **{column.name: column for column in (*frame.by, *frame.columns)}}
+        for join in frame.joins:
+            columns |= join.columns
+            keys = tuple(typed(join.table.columns[own], row[name]) for name, own in join.on)
+            found = [i for i in range(len(next(iter(join.table.rows.values())))) if keys == key_of(join, i) and None not in keys]
+            if not found and not join.outer:
+                return None
+            row = {**row, **{f"{join.name}.{own}": cells[found[0]] if found else None for own, cells in join.table.rows.items()}}
 
-        def value(name: str) -> tuple[Column, Any]:
+        def value(name: str, expression: Any = None) -> tuple[Column, Any]:
+            expression = expression or (columns[name].expression if name in columns else None)
+            if expression is not None:
+                return derived(expression), evaluate(expression, value, truth)
             column = columns[name]
             found = typed(column, row[name])
             stands_in = found is None and column.nulls not in ("drop", None)
@@ -56,11 +76,28 @@ class Reference:
         if unit is None or (frame.where is not None and truth(frame.where, value) is not True):
             return None
         keys = tuple(whole_seconds(value(column.name)[1]) for column in frame.by)
+        if frame.edges is not None:
+            keys = (*keys[:-1], place(steps(frame.by[-1], value(frame.by[-1].name)[1]), frame.edges))
         for column, key in zip(frame.by, keys, strict=True):
-            if column.keys is not None and key not in [None if k is None else typed(column, k) for k in column.keys]:
+            if column.keys is not None and key not in wanted(column):
                 return None
         numbers = tuple(steps(column, value(column.name)[1]) for column in frame.columns)
         return unit, keys, numbers, tuple(truth(predicate, value) is True for predicate in frame.counted)
+
+
+@functools.cache
+def wanted(column: Column) -> list[Any]:
+    return [None if key is None else typed(column, key) for key in column.keys or ()]
+
+
+def place(step: int | None, edges: Sequence[int]) -> int | None:
+    if step is None or not edges[0] <= step <= edges[-1]:
+        return None
+    return next((i for i in range(len(edges) - 1) if edges[i] <= step < edges[i + 1]), len(edges) - 2)
+
+
+def key_of(join: Join, place: int) -> tuple[Any, ...]:
+    return tuple(typed(join.table.columns[own], join.table.rows[own][place]) for _, own in join.on)
 
 
 def whole_seconds(key: Any) -> Any:
@@ -150,11 +187,11 @@ def truth(predicate: Any, value: Any) -> bool | None:
         case In(item, values):
             return truth(Or(tuple(Compare("=", item, v) for v in values)), value)
         case Like(item, pattern):
-            found = value(item.column)[1]
+            found = value(item.column, item.expression)[1]
             shape = "".join(".*" if c == "%" else "." if c == "_" else re.escape(c) for c in pattern)
             return None if found is None else re.fullmatch(shape, found, re.DOTALL) is not None
         case IsNull(item):
-            return value(item.column)[1] is None
+            return value(item.column, item.expression)[1] is None
         case Not(part):
             found = truth(part, value)
             return None if found is None else not found
@@ -169,8 +206,8 @@ def truth(predicate: Any, value: Any) -> bool | None:
 
 def side(item: Name | Literal, other: Name | Literal, value: Any) -> Any:
     if isinstance(item, Name):
-        return value(item.column)[1]
-    column = value(other.column)[0] if isinstance(other, Name) else None
+        return value(item.column, item.expression)[1]
+    column = value(other.column, other.expression)[0] if isinstance(other, Name) else None
     return float(item.value) if column is not None and column.type == "float" and item.value is not None else item.value
 
 
@@ -208,9 +245,33 @@ def bounded(frame: Frame, salt: int, rows: list[Any]) -> list[Any]:
     return kept
 
 
+def fewest(x: np.ndarray, most: int, salt: int, share: int | None = None) -> np.ndarray:
+    if len(x) <= most and share is None:
+        return x
+    seen: dict[int, int] = defaultdict(int)
+    pairs = []
+    for value in x.tolist():
+        seen[value] += 1
+        pairs.append((hashed(salt, value, seen[value]), value))
+    kept = sorted(pairs)[:most] if share is None else [pair for pair in pairs if int(pair[0][:8], 16) < share]
+    return np.array(sorted(value for _, value in kept), dtype=np.int64)
+
+
+def naive_middle(x: list[int], kept: int, radius: int, width: int) -> Middle:
+    """By the definition: ranks below 1 are the lower bound, ranks above n the upper one."""
+
+    def rank(i: int) -> int:
+        return 0 if i < 1 else width if i > len(x) else x[i - 1]
+
+    first = math.floor((len(x) - kept) / 2) + 1
+    last = first + kept - 1
+    ends = (np.array([rank(i) for i in range(end - radius, end + radius + 1)], dtype=np.int64) for end in (first, last))
+    return Middle(sum(rank(i) for i in range(first, last + 1)), *ends, kept, radius, len(x))
+
+
 class Answer:
-    def __init__(self, frame: Frame, rows: list[Any]) -> None:
-        self.frame, self.groups = frame, defaultdict(list)
+    def __init__(self, frame: Frame, rows: list[Any], salt: int = 0) -> None:
+        self.frame, self.groups, self.salt = frame, defaultdict(list), salt
         for row in rows:
             self.groups[tuple(self._out(column, key) for column, key in zip(frame.by, row[1], strict=True))].append(row)
 
@@ -237,13 +298,27 @@ class Answer:
             return GroupTotals(
                 keys, {item: np.array([self._total(item, self._rows(key)) for key in keys], object) for item in request.items}
             )
-        assert isinstance(request, Ranks)
+        if isinstance(request, Gram | Gradient):
+            return naive_moment(self.frame, request, self._keys(), [self._rows(key) for key in self._keys()])
         at = self._column(request.column)
+        if isinstance(request, Clipped):
+            keys = self._keys() if request.keys is None else request.keys
+            values = [[row[2][at] for row in self._rows(key) if row[2][at] is not None] for key in keys]
+            sums = [sum(min(max(v, low), high) for v in x) for x, (low, high) in zip(values, request.limits, strict=True)]
+            found = {"rows": [len(x) for x in values], "sum": sums}
+            return GroupTotals(keys, {Item(what, request.column): np.array(cells, object) for what, cells in found.items()})
+        assert isinstance(request, Ranks | Rows | Middles)
         width = self.frame.columns[at].grid().width
         sorted_values = (
             np.array(sorted(row[2][at] for row in self._rows(key) if row[2][at] is not None), dtype=np.int64)
             for key in (self._keys() if request.keys is None else request.keys)
         )
+        if isinstance(request, Middles):
+            return (naive_middle(x.tolist(), kept, request.radius, width) for x, kept in zip(sorted_values, request.kept, strict=True))
+        if isinstance(request, Rows):
+            shares = request.shares or [None] * len(self._keys() if request.keys is None else request.keys)
+            chosen = (fewest(x, request.most, self.salt, share) for x, share in zip(sorted_values, shares, strict=True))
+            return (Sorted(kept, len(kept)) for kept in chosen)
         return (tuple(rank_window(x, q, request.radius, 0, width) for q in request.q) for x in sorted_values)
 
     def _total(self, item: Item, rows: list[Any]) -> int:

@@ -13,6 +13,7 @@ from sordino.engines.source import open_source
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
 from sordino.schema.frame import Frame
+from sordino.summaries.middle import Middles, middle
 from sordino.summaries.totals import Item, Ranks, Totals
 from sordino.summaries.window import rank_window
 
@@ -97,3 +98,29 @@ def test_many_public_keys_are_listed_in_a_table() -> None:
                 found = bounded.ask(Totals((Item("rows"),)))
                 assert found.keys == tuple((key,) for key in by.keys)
                 assert found.values[Item("rows")].sum() == total
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_every_total_is_the_sum_of_the_slice(data: st.DataObject) -> None:
+    width = data.draw(st.sampled_from([1, 5, 4_000, 2**40, 2**61]))
+    near = st.integers(0, width) | st.integers(0, min(width, 3)) | st.just(width)
+    x = np.array(data.draw(st.lists(near, max_size=60)), dtype=np.int64)
+    found, _ = order(x, width, rows=data.draw(st.integers(1, 10)))
+    start, stop = sorted(data.draw(st.tuples(st.integers(0, len(x)), st.integers(0, len(x)))))
+    assert found.total(start, stop) == sum(np.sort(x)[start:stop].tolist())
+
+
+def test_the_middle_of_a_large_column_is_added_up_in_the_database(monkeypatch) -> None:
+    monkeypatch.setattr("sordino.engines.rank.Order.__init__.__defaults__", (500, None))
+    rng = np.random.default_rng(4)
+    values = np.concatenate([rng.normal(50, 20, 5_000), [7.0] * 3_000])
+    number = Column("v", "float", bounds=(0, 100))
+    width = number.grid().width
+    x = np.sort(np.floor(np.clip(values, 0, 100) / float(number.grid().step)).astype(np.int64))
+    with open_source({"v": values}, (number,)) as engine, engine.bounded(Frame(PrivacyUnit(), columns=(number,)), 1) as bounded:
+        for kept in (1, 6_000, 7_999, 9_000):
+            (found,) = bounded.ask(Middles("v", (kept,), 3))
+            expected = middle(x, kept, 3, width)
+            assert (found.total, found.n) == (expected.total, expected.n)
+            assert (found.lower.tolist(), found.upper.tolist()) == (expected.lower.tolist(), expected.upper.tolist())

@@ -28,7 +28,7 @@ def test_two_exact_counts_give_a_person_away(person, truth):
 @pytest.mark.parametrize(("person", "truth"), [(3, 1), (4, 0)])
 def test_two_private_counts_do_not(person, truth):
     """Half an epsilon each: at most e / (1 + e) = .73 of the guesses can be right for both values; the pairs say .56."""
-    found = differencing(lambda without: sd.release(Laplace(epsilon="0.5"), exact(without)), person, truth=truth, pairs=400)
+    found = differencing(lambda without: sd.release(Laplace(epsilon="0.5"), exact(without)), person, truth=truth, pairs=1_000)
     assert found.right < math.e / (1 + math.e) - 0.05
 
 

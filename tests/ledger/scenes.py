@@ -84,7 +84,7 @@ def start_writer(name: str, **settings: Any) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
 
 
-def finish(process: subprocess.Popen[str], timeout: float = 60) -> Any:
+def finish(process: subprocess.Popen[str], timeout: float = 300) -> Any:
     out, _ = process.communicate(timeout=timeout)
     assert process.returncode == 0, f"a writer ended with {process.returncode}"
     return json.loads(out)

@@ -277,3 +277,18 @@ def test_a_closed_book_refuses(where, dataset):
     book.close()
     with pytest.raises(LedgerError, match="closed"):
         book.charge("r", key(), TENTH)
+
+
+def test_a_request_can_be_found_again_and_finding_writes_nothing(where, dataset):
+    with open_book(where, dataset=dataset) as book:
+        assert book.find("r") is None
+        entry = book.charge("r", key(), TENTH, "amina")
+        before = book.head
+        found = book.find("r")
+        assert (found.state, found.id, found.key, found.cost) == ("open", entry.id, key(), TENTH)
+        assert (found.analyst, found.answer) == ("amina", None)
+        assert book.head == before
+        book.seal(entry, b"answer")
+        assert (book.find("r").state, book.find("r").answer) == ("sealed", b"answer")
+        with pytest.raises(QueryError):
+            book.find("")

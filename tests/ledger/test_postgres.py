@@ -19,7 +19,7 @@ from .test_sqlite import race
 pytestmark = POSTGRES
 
 
-def test_eight_processes_racing_for_400_grants_get_exactly_400_and_nobody_waits_a_second(postgres, dataset, state, tmp_path):
+def test_eight_processes_racing_for_400_grants_get_exactly_400_and_nobody_starves(postgres, dataset, state, tmp_path):
     race(postgres.address, dataset, state, tmp_path)
 
 
@@ -30,21 +30,25 @@ def test_killed_at_every_step_the_book_tells_the_truth(postgres, dataset, state,
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGQUIT], ids=["fast", "immediate"])
 def test_a_server_restarted_under_load_loses_nothing_and_spends_nothing_twice(postgres, dataset, state, tmp_path, how):
-    log = tmp_path / "log"
-    settings = {"where": postgres.address, "dataset": dataset, "epsilon": 100_000, "state": str(state), "log": str(log), "seconds": 6}
+    log, go = tmp_path / "log", tmp_path / "go"
+    settings = {"where": postgres.address, "dataset": dataset, "epsilon": 100_000, "state": str(state), "log": str(log), "go": str(go)}
     open_book(postgres.address, dataset=dataset, epsilon=100_000).close()
     writers = [start_writer("load", who=who, **settings) for who in range(3)]
-    while not (log.exists() and {line.split()[1][0] for line in log.read_text().splitlines()} == {"0", "1", "2"}):
-        assert all(writer.poll() is None for writer in writers)
-        time.sleep(0.05)
-    for _ in range(3):
-        time.sleep(0.7)
-        postgres.stop(how)
-        postgres.start()
+    log.touch()
+    for turn in range(4):
+        before = log.stat().st_size
+        while {line.split()[1][0] for line in log.read_text()[before:].splitlines() if line.startswith("sealed")} != {"0", "1", "2"}:
+            assert all(writer.poll() is None for writer in writers)
+            time.sleep(0.05)  # until each of them has sealed something, however slow the disk
+        if turn < 3:
+            time.sleep(0.3)
+            postgres.stop(how)
+            postgres.start()
+    go.touch()
     outcomes = [finish(writer) for writer in writers]
     with open_book(postgres.address, dataset=dataset, epsilon=100_000) as book:
         told = check_promises(book, log)
-    assert told["sealed"] > 50
+    assert told["sealed"] >= 12
     assert sum(outcome.get("refused", 0) for outcome in outcomes) == 0
 
 
@@ -110,6 +114,7 @@ def test_a_row_held_by_another_writer_is_busy_not_spent(postgres, dataset, monke
         other.execute("SELECT 1 FROM sordino_head WHERE ledger = %s FOR UPDATE", (dataset,))
         with pytest.raises(LedgerError, match="SRD-603"):
             book.charge("r", key(), TENTH)
+        monkeypatch.undo()
         other.rollback()
         assert book.charge("r", key(), TENTH).state == "new"
 

@@ -10,24 +10,31 @@ from typing import Any
 from sordino.lab.world import exact_law, hockey, loss, neighbours
 from sordino.mechanisms import (
     AboveThreshold,
+    ApproximateQuantiles,
+    BoostedRegression,
     Exponential,
     Gaussian,
+    JointExponential,
     Laplace,
     LaplaceHistogram,
+    NoisyDescent,
     NoisyMax,
+    NormalEquations,
     PartitionSelection,
     PermuteAndFlip,
     ProposeTestRelease,
     PublishedBound,
     QuantileExponential,
     RandomizedResponse,
+    RankExponential,
     Smooth,
+    SmoothVector,
     Stability,
     StableHistogram,
     StableMode,
     TwoCoins,
 )
-from sordino.summaries import Near
+from sordino.summaries import Near, Rung
 
 VALUES = range(4)
 SIZES = range(5)
@@ -59,6 +66,20 @@ SCORES = (([5, 5, 0], [4, 6, 0]), ([9, 0, 0], [8, 1, 0]), ([2, 2, 2], [3, 1, 1])
 KEYS = ({"a": 9, "b": 8}, {"a": 9, "b": 9}), ({"a": 5, "b": 1}, {"a": 4, "b": 1}), ({"a": 3}, {"a": 4})
 NEW = ({"a": 5}, {"a": 5, "b": 1})
 SMALL = Fraction(1, 20)
+
+# rows of one predictor and a target: a leverage point joins, a label flips sides, an all-zero table gains its only row
+POINTS = [[0.1 * i, 0.05 * i] for i in range(8)]
+LINES = ((POINTS, [*POINTS, [1.0, -1.0]]), ([[0.0, 0.0]] * 5, [*[[0.0, 0.0]] * 5, [1.0, 1.0]]), ([[1.0, 1.0]], [[1.0, 1.0], [-1.0, 1.0]]))
+FLIPS = tuple((a, [*a[:-1], [a[-1][0], -a[-1][1]]]) for a in ([*POINTS, [1.0, 1.0]], [[1.0, -1.0]], [[-1.0, 0.5]] * 3))
+STEPS = tuple(Fraction(2**k) for k in range(12))
+
+
+def vector(first: tuple[int, ...], index: int) -> Rung:
+    """A vector in grid steps, on a rung of a ladder whose scales double."""
+    return Rung(first, index, STEPS)  # type: ignore[arg-type]
+
+
+VECTORS = ((vector((0, 0), 4), vector((8, 8), 5)), (vector((3, 1), 0), vector((3, 2), 0)), (vector((0, 0), 6), vector((0, 0), 7)))
 
 CASES = (
     Case("Laplace", Laplace, ((3, 4), (0, -1), (2**60, 2**60 + 1)), vectorised=True),
@@ -111,6 +132,22 @@ CASES = (
     Case("quantile", lambda e: QuantileExponential(e, high=100), COLUMNS),
     Case("quantile, replace", lambda e: QuantileExponential(e, "0.9", high=100, relation="replace"), SWAPS),
     Case("quantile, arsinh", lambda e: QuantileExponential(e, low=-100, high=100, base="arsinh", unit=4), COLUMNS),
+    Case("rank", lambda e: RankExponential(e, high=100, rank=3), COLUMNS),
+    Case("rank, replace", lambda e: RankExponential(e, high=100, rank=2, upper=True, relation="replace"), SWAPS),
+    Case("joint quantiles", lambda e: JointExponential(e, high=100), COLUMNS),
+    Case("joint quantiles, replace", lambda e: JointExponential(e, ("0.1", "0.5", "0.6"), high=100, relation="replace"), SWAPS),
+    Case("joint quantiles, arsinh", lambda e: JointExponential(e, low=-100, high=100, base="arsinh", unit=4), COLUMNS),
+    Case("approximate quantiles", lambda e: ApproximateQuantiles(e, ("0.1", "0.2", "0.5", "0.9"), high=100), COLUMNS),
+    Case("approximate quantiles, replace", lambda e: ApproximateQuantiles(e, ("0.3", "0.5"), high=100, relation="replace"), SWAPS),
+    Case("smooth vector", lambda e: SmoothVector(6 * e, 2, beta=Fraction(7, 10)), VECTORS),
+    Case("smooth vector, Laplace", lambda e: SmoothVector(8 * e, 2, Fraction(7, 10), "laplace", SMALL), VECTORS),
+    Case("normal equations", lambda e: NormalEquations(e, SMALL), LINES),
+    Case("normal equations, replace", lambda e: NormalEquations(e, SMALL, relation="replace"), FLIPS),
+    Case("boosted regression", lambda e: BoostedRegression(e, SMALL, rounds=3), LINES),
+    Case("boosted regression, replace", lambda e: BoostedRegression(e, SMALL, rounds=2, relation="replace"), FLIPS),
+    Case("noisy descent", lambda e: NoisyDescent(e, rounds=3, dimension=2, size=8), LINES),
+    Case("noisy descent, Gaussian", lambda e: NoisyDescent(e, SMALL, rounds=3, dimension=2), LINES),
+    Case("noisy descent, replace", lambda e: NoisyDescent(e, rounds=2, dimension=2, relation="replace"), FLIPS),
 )
 
 

@@ -107,3 +107,14 @@ def test_smooth_noise_keeps_its_figures_on_incomes(incomes):
     options = {"statistic": "median", "bounds": (0, 10**6), "resolution": 1, "relation": "replace"}
     found = [np.mean(np.abs(simulate(Smooth(e), incomes, repeats=50_000, **options) - incomes[499])) for e in EPSILONS]
     assert found == pytest.approx(SMOOTH, rel=0.15)
+
+
+def test_the_acceptance_of_a_test_can_be_drawn():
+    from fractions import Fraction
+
+    from sordino.mechanisms import ProposeTestRelease
+
+    for test in ("optimal", "laplace"):
+        picture = ProposeTestRelease(Fraction(1), Fraction(1, 10**6), Fraction(10), test).plot()
+        assert "distance to instability" in str(picture)
+        assert "<svg" in picture._repr_html_()

@@ -259,7 +259,7 @@ def test_absurd_scales_neither_warn_nor_fail(law: Any, power: int) -> None:
     assert np.all(np.abs(outcomes) <= 2**62)
     if power <= -30:
         assert np.all(outcomes == 3)
-    if power >= 25:
+    if power >= 300:  # at 10^25 one draw in two million still falls inside
         assert set(outcomes.tolist()) == {-(2**62), 2**62}
 
 

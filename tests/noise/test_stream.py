@@ -121,7 +121,7 @@ def test_a_word_handed_out_is_not_a_window_on_words_to_come() -> None:
 def test_every_bit_of_a_word_is_fair() -> None:
     words = Stream().words(200_000)
     ones = np.array([np.count_nonzero(words & np.uint64(1 << i)) for i in range(64)])
-    assert chi2.sf(np.sum((ones - 100_000) ** 2 / 50_000), 64) > 1e-6
+    assert chi2.sf(np.sum((ones - 100_000) ** 2 / 50_000), 64) > 1e-9
 
 
 @pytest.mark.parametrize("count", [0, 1, 5, 63, 64, 65, 200])

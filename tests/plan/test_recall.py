@@ -24,8 +24,8 @@ ASKED = PEOPLE.with_where("age >= 18 AND sex = 'f'").group_by("sex").agg(n=COUNT
 GOLDEN = "99c43311645534860fbafbbdd652b1cef6d499deac93eb1836944418bd66bb86"
 
 
-def _key(query=ASKED, unit=PERSON, dataset="d", version="1", **more):
-    return recall_key(dataset, version, question(query, unit, **more))
+def _key(query=ASKED, unit=PERSON, dataset="d", version="1", mechanism=None, **more):
+    return recall_key(dataset, version, question(query.by_mechanism(mechanism), unit, **more))
 
 
 def test_the_question_is_plain_json_without_a_price():

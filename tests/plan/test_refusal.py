@@ -49,14 +49,14 @@ def test_harmless_text_that_looks_hostile_is_accepted(text):
 
 
 def test_no_text_takes_long():
-    """The best of three tries, because the machine may be busy; ten times the promise, because it may be slow."""
+    """Time of our own, because the machine may be busy; the best of three tries and ten times the promise, because it may be slow."""
     slowest = 0.0
     for text in [*HOSTILE, *LEGAL]:
         tries = []
         for _ in range(3):
-            start = time.perf_counter()
+            start = time.thread_time()
             _outcome(text)
-            tries.append(time.perf_counter() - start)
+            tries.append(time.thread_time() - start)
             if tries[-1] < FAST:
                 break
         slowest = max(slowest, min(tries))

@@ -17,6 +17,6 @@ def test_far_names_are_answered_with_the_list():
 
 
 def test_hostile_names_take_no_time():
-    start = time.perf_counter()
+    start = time.thread_time()
     nearest("x" * 10**6, ["x" * 190 + str(i) for i in range(50)])
-    assert time.perf_counter() - start < 1
+    assert time.thread_time() - start < 1

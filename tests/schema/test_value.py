@@ -64,9 +64,9 @@ def test_a_number_is_what_was_written(given, number):
     ],
 )
 def test_what_is_no_number_is_none_and_costs_nothing(given):
-    start = time.perf_counter()
+    start = time.thread_time()
     assert as_number(given) is None
-    assert time.perf_counter() - start < 0.1
+    assert time.thread_time() - start < 0.1
 
 
 def test_an_integer_too_long_to_print_is_no_number():

@@ -65,3 +65,13 @@ def test_gaps_far_below_the_size_of_the_values_are_seen():
 def test_very_wide_bounds_have_no_variance():
     with pytest.raises(QueryError, match="too wide"):
         average.variance([1.0, 2.0], bounds=(0, 1e200), relation="replace")
+
+
+def test_the_envelope_peaks_at_the_smooth_sensitivity():
+    from sordino.sensitivity import position
+
+    ladder = position.median(np.arange(0, 400, 4), bounds=(0, 1000))
+    picture = ladder.plot(0.2)
+    assert "A(k)" in str(picture)
+    assert f"{ladder.smooth(0.2):,.4g}" in str(picture)
+    assert "<svg" in picture._repr_html_()

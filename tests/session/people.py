@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -51,6 +52,35 @@ def table(source: Any = None, **extra: Any) -> Any:
     return sd.table(rows() if source is None else source, **declared(**extra))
 
 
+@sd.statistic(bounds=(0, 120))
+def half_way(x: Any) -> Any:
+    """The lower median; on a table of one row it fails, and that must not show."""
+    if len(x) == 1:
+        raise ValueError(f"one row: {x[0]}")
+    return x[(len(x) + 1) // 2 - 1] if len(x) else 0.0
+
+
+@half_way.sensitivity_at
+def _gap(x: Any, k: int) -> Any:
+    padded = np.concatenate([[0.0] * (k + 2), x, [120.0] * (k + 2)])
+    return padded[(len(x) + k) // 2 + k + 2] - padded[-((k + 1 - len(x)) // 2) + k + 1]
+
+
+@sd.statistic(bounds=(0, 120), relation="replace")
+def highest(x: Any) -> Any:
+    return x[-1] if len(x) else math.nan
+
+
+@highest.sensitivity_at
+def _far(x: Any, k: int) -> Any:
+    return 120 - (x[-2 - k] if len(x) > k + 1 else 0)
+
+
+@sd.statistic(sensitivity=1)
+def adults(x: Any) -> Any:
+    return (x >= 18).sum()
+
+
 Ask = Callable[[Any], Any]
 STATISTICS: dict[str, Ask] = {
     "count": lambda q: q.count(),
@@ -62,15 +92,25 @@ STATISTICS: dict[str, Ask] = {
     "means": lambda q: q.means(["income", "age", "ok"]),
     "variance": lambda q: q.variance("income"),
     "std": lambda q: q.std("age"),
+    "mean in two stages": lambda q: q.mean("income", method="two_stage"),
+    "statistic with a global sensitivity": lambda q: q.apply(adults, "age"),
     "median": lambda q: q.median("income"),
     "median of days": lambda q: q.median("born"),
     "quantile": lambda q: q.quantile("income", 0.9),
     "quantiles": lambda q: q.quantiles("income", [0.25, 0.5, 0.75]),
     "iqr": lambda q: q.iqr("income"),
+    "many quantiles": lambda q: q.quantiles("income", [j / 40 for j in range(1, 40)]),
+    "quartiles, bounds of no use": lambda q: q.quantiles("income", [0.25, 0.5, 0.75], bounds="private"),
     "min": lambda q: q.min("age"),
     "max": lambda q: q.max("income"),
     "several": lambda q: q.agg(n=sd.count(), total=sd.sum("income"), avg=sd.mean("income"), mid=sd.median("age"), people=sd.count_units()),
     "spread": lambda q: q.agg(avg=sd.mean("age"), sd=sd.std("age"), n=sd.count()),
+}
+FITTED: dict[str, Ask] = {  # certifying noise that fits the data takes a second for every price: asked plainly only
+    "trimmed mean": lambda q: q.trimmed_mean("income"),
+    "huber mean": lambda q: q.huber_mean("income"),
+    "statistic of one's own": lambda q: q.apply(half_way, "age"),
+    "statistic proved for replacements": lambda q: q.apply(highest, "age"),
 }
 CELLS: dict[str, Ask] = {  # these count a column, which private groups do not allow
     "mode": lambda q: q.mode("sex"),
@@ -100,7 +140,8 @@ def questions() -> list[tuple[str, Ask]]:
     for place, at in PLACES.items():
         for name, ask in (STATISTICS if "private" in place or "mixed" in place else {**STATISTICS, **CELLS}).items():
             out.append((f"{name}, {place}", lambda t, ask=ask, at=at: ask(at(t))))
-    return out
+    out += [(f"{name}, plain", ask) for name, ask in FITTED.items()]
+    return [*out, ("trimmed mean, private groups", lambda t: FITTED["trimmed mean"](PLACES["private groups"](t)))]
 
 
 QUESTIONS = dict(questions())

@@ -31,6 +31,9 @@ class Broken:
     def header(self):
         return ()
 
+    def check(self, frame):
+        return
+
     def close(self):
         return
 

@@ -62,11 +62,11 @@ def test_the_combined_interval_holds_the_truth_at_least_95_times_in_100(first, s
     noises = [Added(Fraction(str(e)), 3) for e in (first, second)]
     known = [Noise(float(n.scale), discrete=n.discrete, slop=0.0 if n.discrete else 0.5) for n in noises]
     far = half_width(known)
-    drawn = np.stack([n.around(np.full(20_000, 100), draw) for n in noises]).astype(float)
+    drawn = np.stack([n.around(np.full(100_000, 100), draw) for n in noises]).astype(float)
     weights = np.array([1 / n.scale**2 for n in known])
     mean = weights @ drawn / weights.sum()
     inside = float((np.abs(mean - 100) <= far).mean())
-    assert inside >= 0.943  # four standard deviations below 95%
+    assert inside >= 0.946  # nearly six standard deviations below 95%
     assert far <= 1.05 * np.quantile(np.abs(mean - 100), 0.95) + 0.5
 
 
@@ -78,7 +78,7 @@ def test_a_release_improved_to_a_width_is_within_it_95_times_in_100():
         for _ in range(120):
             world = fresh(people)
             hits += abs(world.count().release(epsilon="0.2").improve(within=8).value - 100) <= 8
-        assert hits >= 104  # four standard deviations below 114
+        assert hits >= 100  # six standard deviations below 114; with a fifth outside 96 are expected
 
 
 def test_groups_with_public_keys_are_improved_together():
@@ -95,11 +95,11 @@ def test_groups_with_public_keys_are_improved_together():
     [
         (lambda t: t.mean("age"), 30),
         (lambda t: t.agg(n=sd.count(), s=sd.sum("age")), {"n": 20, "s": 9000}),
-        (lambda t: t.group_by("zip").count(), None),
+        (lambda t: t.group_by("zip").mean("age"), None),
     ],
 )
 def test_other_noise_is_a_fresh_release_at_full_price_and_says_so_first(ask, within, caplog, monkeypatch):
-    monkeypatch.setattr("sordino.session.query.meets", lambda *_: False)  # even if the first draw happens to be good enough
+    monkeypatch.setattr("sordino.session.query.meets", lambda *_, **__: False)  # even if the first draw happens to be good enough
     with table(DATA, size=60) as people:
         first = ask(people).release(epsilon="0.1")
         if within is None:

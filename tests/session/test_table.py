@@ -77,7 +77,7 @@ WRONG = {
     "an unknown relation": ({"relation": "swap"}, "SRD-107", "add_remove"),
     "a size of nothing": ({"size": 0}, "SRD-204", "whole number"),
     "a size in words": ({"size": "many"}, "SRD-204", "whole number"),
-    "an engine that is not here": ({"engine": "spark"}, "SRD-106", "duckdb"),
+    "an engine that is not here": ({"engine": "oracle"}, "SRD-106", "duckdb"),
     "a nameless table": ({"name": ""}, "SRD", "name|dataset"),
 }
 
@@ -230,3 +230,10 @@ def test_a_declared_column_must_be_declared_once():
     with pytest.raises(QueryError, match="twice"):
         table(columns={"income": {"type": "float", "bounds": (0, 1)}})
     assert Column("x", "cat").keys is None
+
+
+def test_the_budget_burning_down_and_a_question_can_be_looked_at():
+    with table() as people:
+        people.count().release(epsilon=1)
+        assert "% of the cap left" in str(people.ledger.plot())
+        assert "nothing read, nothing spent" in people.count()._repr_html_()

@@ -24,7 +24,7 @@ def test_text_shows_the_value_its_ends_the_price_and_the_bar():
     with table() as people:
         line = str(people.count().release(epsilon=1))
         assert line.startswith("count = ")
-        assert "(discrete Laplace, epsilon 1, bar: exact)" in line
+        assert "(discrete Laplace, epsilon 1, bar: exact, budget for about 999,999 more like it)" in line
         grid = str(people.group_by("sex").agg(n=sd.count(), mid=sd.median("income")).release(epsilon=1)).splitlines()
         assert grid[0].split() == ["sex", "n", "n_low", "n_high", "mid"]
         assert [line.split()[0] for line in grid[1:4]] == ["m", "f", "x"]

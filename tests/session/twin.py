@@ -8,6 +8,7 @@ import tempfile
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from sordino.statistics.read import tally
 from sordino.summaries.totals import Totals
 
 HIDDEN = -(10**6)  # a noisy count no threshold shows
+LUCK = Fraction(1, 1000)  # a coin this unlikely is what delta pays for: a value that is not stable may show, and differ
 
 
 @dataclass
@@ -42,6 +44,9 @@ class Spy:
 
     def __init__(self, engine: Any, twin: Twin, groups: Any) -> None:
         self.engine, self.twin, self.groups, self.keys = engine, twin, groups, ()
+
+    def check(self, frame: Any) -> None:
+        self.engine.check(frame)
 
     @contextlib.contextmanager
     def bounded(self, frame: Any, salt: int) -> Iterator[Any]:
@@ -77,7 +82,7 @@ def run(query: Any, epsilon: float = 2, pinned: Twin | None = None, *, engine: A
         keyed = _keyed(plan, law, turn)
         twin.laws.append(public(law) if not keyed else f"{type(law).__name__}, one per key")
         if pinned is None:
-            outcome = draw(law)
+            outcome = draw(law) if not _lucky(law) else False
             twin.outcomes.append(dict(zip(spy.keys, outcome.tolist(), strict=True)) if keyed else outcome)
             return outcome
         if turn >= len(pinned.outcomes):
@@ -112,6 +117,10 @@ def _keyed(plan: Any, law: Any, turn: int) -> bool:
     if plan.plan.keys is not None:
         return turn == 1
     return stable(plan) and np.ndim(getattr(law, "location", 0)) > 0 and turn == 1
+
+
+def _lucky(law: Any) -> bool:
+    return isinstance(law, Bernoulli) and law.index is None and law.probabilities[0] < LUCK
 
 
 class _Lines(logging.Handler):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -15,8 +15,10 @@ from sordino.privacy.law import Placed
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column, coarse_shift
 from sordino.statistics.port import Context
+from sordino.summaries.clip import Clipped
+from sordino.summaries.middle import Middles, middle
 from sordino.summaries.request import Window
-from sordino.summaries.totals import GroupTotals, Item, Ranks, Totals
+from sordino.summaries.totals import GroupTotals, Item, Ranks, Rows, Sorted, Totals
 from sordino.summaries.window import rank_window
 
 __all__ = ["HUGE", "SMALL", "Copies", "World", "context", "income", "pinned", "seeded"]
@@ -75,8 +77,30 @@ class World:
             keys = self.keys()
             cells = [self.members(key) for key in keys]
             return GroupTotals(keys, {i: np.array([self.item(i, rows) for rows in cells], object) for i in request.items})
-        assert isinstance(request, Ranks)
-        return self.windows(request)
+        if isinstance(request, Clipped):
+            return self.clipped(request)
+        if isinstance(request, Ranks):
+            return self.windows(request)
+        return self.columns_of(request)
+
+    def values_of(self, column: str, key: tuple[Any, ...]) -> list[int]:
+        return sorted(v for i in self.members(key) if (v := self.values[column][i]) is not None)
+
+    def clipped(self, request: Clipped) -> GroupTotals:
+        keys = self.keys() if request.keys is None else request.keys
+        x = [self.values_of(request.column, key) for key in keys]
+        sums = [sum(min(max(v, low), high) for v in values) for values, (low, high) in zip(x, request.limits, strict=True)]
+        found = {"rows": [len(values) for values in x], "sum": sums}
+        return GroupTotals(keys, {Item(what, request.column): np.array(cells, object) for what, cells in found.items()})
+
+    def columns_of(self, request: Middles | Rows) -> Iterator[Any]:
+        width = self.columns[request.column].grid().width
+        for place, key in enumerate(request.keys if request.keys is not None else self.keys()):
+            x = np.array(self.values_of(request.column, key), np.int64)
+            if isinstance(request, Middles):
+                yield middle(x, request.kept[place], request.radius, width)
+            else:
+                yield Sorted(x[: request.most], min(len(x), request.most))
 
     def windows(self, request: Ranks) -> Iterator[tuple[Window, ...]]:
         width = self.columns[request.column].grid().width
@@ -100,8 +124,14 @@ class Copies:
         if isinstance(request, Totals):
             one = self.world.ask(request)
             return GroupTotals(self.groups, {i: np.array([v[0]] * self.number, object) for i, v in one.values.items()})
-        window = next(self.world.windows(request))
-        return iter([window] * self.number)
+        if isinstance(request, Clipped):
+            many = [self.world.clipped(replace(request, limits=(limit,), keys=None)) for limit in request.limits]
+            return GroupTotals(self.groups, {i: np.array([one.values[i][0] for one in many], object) for i in many[0].values})
+        if isinstance(request, Middles):
+            return (next(self.world.columns_of(replace(request, kept=(kept,), keys=None))) for kept in request.kept)
+        if isinstance(request, Rows):
+            return iter([next(self.world.columns_of(replace(request, keys=None)))] * self.number)
+        return iter([next(self.world.windows(replace(request, keys=None)))] * self.number)
 
 
 def context(

@@ -93,9 +93,9 @@ def test_totals_come_out_exactly(frame: str, relation: str) -> None:
         assert total[i].value == x.sum()
         assert paid[i].value == pytest.approx(values_of(world, "paid", key).sum(), abs=0.02)
         if len(rows):
-            assert mean[i].value == pytest.approx(x.mean(), abs=1e-3)
-            assert weight[i].value == pytest.approx(w.mean(), abs=1e-3)
-            assert both[i].value == pytest.approx((x.mean(), w.mean()), abs=1e-3)
+            assert mean[i].value == pytest.approx(x.mean(), abs=0.01)
+            assert weight[i].value == pytest.approx(w.mean(), abs=0.01)
+            assert both[i].value == pytest.approx((x.mean(), w.mean()), abs=0.01)
             assert both_gaussian[i].value == pytest.approx((x.mean(), w.mean()), abs=0.1)
             assert variance[i].value == pytest.approx(x.var(), abs=0.2)
             assert std[i].value == pytest.approx(w.std(), abs=0.01)

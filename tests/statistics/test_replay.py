@@ -28,6 +28,7 @@ NUMBERS = [
     st.median("y"),
     st.quantile("x", 0.9),
     st.quantiles("x", [0.2, 0.8]),
+    st.quantiles("y", [j / 40 for j in range(1, 40)], bounds="private"),
     st.iqr("x"),
     st.min("x"),
     st.max("y"),

@@ -1,4 +1,4 @@
-"""Answers of one release: exact totals and rank windows over its bounded table."""
+"""Answers of one release: exact totals, rank windows and sorted rows over its bounded table."""
 
 from __future__ import annotations
 
@@ -10,13 +10,18 @@ from numpy.typing import NDArray
 
 from sordino.engines.array import column_array
 from sordino.engines.key import key_in, key_out
+from sordino.engines.moment import gradient_text, gram_text, matrix, reaches, whole
 from sordino.engines.rank import SLICE, Order, sorted_groups
+from sordino.engines.rows import fewest, thinned
 from sordino.engines.text import Text
 from sordino.engines.value import quoted
 from sordino.errors import QueryError
 from sordino.sensitivity.distance import canonical
+from sordino.summaries.clip import Clipped
+from sordino.summaries.middle import Middle, Middles, middle
+from sordino.summaries.moment import EXACT, Gradient, Gram, Products, Slope
 from sordino.summaries.request import Window
-from sordino.summaries.totals import GroupTotals, Item, Ranks, Totals
+from sordino.summaries.totals import ALL, GroupTotals, Item, Ranks, Rows, Sorted, Totals
 from sordino.summaries.window import rank_window
 
 __all__ = ["Answer"]
@@ -36,12 +41,22 @@ class Answer:
         return "Answer(private)"
 
     def ask(self, request: Any) -> Any:
-        """Totals gives GroupTotals; Ranks an iterator over the groups of one tuple of Windows each."""
+        """Totals and Clipped give GroupTotals; Ranks, Middles and Rows an iterator over the groups."""
         if isinstance(request, Totals):
             return self._totals(request.items)
+        if isinstance(request, Clipped):
+            return self._clipped(request)
         if isinstance(request, Ranks):
             return self._ranks(request)
-        raise QueryError("SRD-106", f"an engine does not answer {type(request).__name__}.", "Ask for Totals or Ranks.")
+        if isinstance(request, Middles):
+            return self._middles(request)
+        if isinstance(request, Rows):
+            return self._rows(request)
+        if isinstance(request, Gram):
+            return self._gram(request)
+        if isinstance(request, Gradient):
+            return self._gradient(request)
+        raise QueryError("SRD-106", f"an engine does not answer {type(request).__name__}.", "Ask for Totals, Ranks or Rows.")
 
     def _fetch(self, statement: str) -> dict[str, Any]:
         found: dict[str, Any] = self._cursor.execute(statement).fetchnumpy()
@@ -73,22 +88,68 @@ class Answer:
     def _inside(self, key: Key) -> Key:
         return tuple(key_in(column, part) for column, part in zip(self._text.by, key, strict=True))
 
+    def _clipped(self, request: Clipped) -> GroupTotals:
+        """Rows and clipped sums of the groups that were named; the limits are a small table of their own."""
+        column, names = self._text.column(request.column), self._text.keys
+        clip = f"CASE WHEN {column} < low THEN low WHEN {column} > high THEN high ELSE {column} END"  # null stays null
+        sums = f"count({column}) AS s0, COALESCE(CAST(sum({clip}) AS VARCHAR), '0') AS s1"
+        keys = ((),) if request.keys is None else request.keys
+        inside = [self._inside(key) for key in keys]
+        parts = {f"w{i}": column_array([key[i] for key in inside], number=False) for i in range(len(names))}
+        low, high = (np.array([limit[end] for limit in request.limits], dtype=np.int64) for end in (0, 1))
+        self._cursor.register("wanted", {"place": np.arange(len(keys)), "low": low, "high": high, **parts})
+        same = " AND ".join(f"{name} IS NOT DISTINCT FROM w{i}" for i, name in enumerate(names)) or "TRUE"
+        found = self._fetch(f"SELECT place, {sums} FROM {self._table} AS bounded JOIN wanted ON {same} GROUP BY place")
+        place = np.asarray(found["place"], dtype=np.intp)
+        items = (Item("rows", request.column), Item("sum", request.column))
+        return GroupTotals(keys, {item: _integers(found[f"s{i}"], place, len(keys)) for i, item in enumerate(items)})
+
+    def _gram(self, request: Gram) -> Products:
+        sums = len(request.terms) * (len(request.terms) + 1) // 2
+        for number in ("DOUBLE", "BIGINT"):  # twice only for more rows than doubles add up exactly
+            found = self._fetch(self._text.grouped(*gram_text(self._text, self._table, request, number)))
+            if np.max(found[f"s{sums}"], initial=0) <= EXACT:
+                break
+        keys, place = self._placed(self._groups(found))
+        return Products(keys, matrix(whole(found, 0, sums, place, len(keys)), reaches(self._text, request.terms)))
+
+    def _gradient(self, request: Gradient) -> Slope:
+        found = self._fetch(self._text.grouped(*gradient_text(self._text, self._table, request)))
+        keys, place = self._placed(self._groups(found))
+        size, cells = len(request.terms), request.octaves + 1 if request.octaves else 0
+        return Slope(keys, *(whole(found, first, count, place, len(keys)) for first, count in ((0, size), (size, cells))))
+
     def _ranks(self, request: Ranks) -> Iterator[tuple[Window, ...]]:
+        width = self._width(request.column)
+        for x, _ in self._sorted(request.column, request.keys):
+            yield tuple(rank_window(x, q, request.radius, 0, width) for q in request.q)
+
+    def _middles(self, request: Middles) -> Iterator[Middle]:
+        width = self._width(request.column)
+        for (x, _), kept in zip(self._sorted(request.column, request.keys), request.kept, strict=True):
+            yield middle(x, kept, request.radius, width)
+
+    def _rows(self, request: Rows) -> Iterator[Sorted]:
         column = self._text.column(request.column)
-        width = next(c for c in self._text.frame.columns if c.name == request.column).grid().width
-        levels = request.q
+        for place, (x, where) in enumerate(self._sorted(request.column, request.keys)):
+            text = ""
+            if request.shares is not None and request.shares[place] < ALL:
+                text = thinned(self._text, self._table, column, where, request.shares[place])
+            elif request.shares is None and len(x) > request.most:
+                text = fewest(self._text, self._table, column, where, request.most)
+            values = np.asarray(self._fetch(text)["q"], dtype=np.int64) if text else x[:]
+            yield Sorted(np.sort(values), len(values))
 
-        def windows(x: Integers) -> tuple[Window, ...]:
-            return tuple(rank_window(x, q, request.radius, 0, width) for q in levels)
+    def _width(self, name: str) -> int:
+        return next(column for column in self._text.frame.columns if column.name == name).grid().width
 
+    def _sorted(self, name: str, named: tuple[Key, ...] | None) -> Iterator[tuple[Integers, str]]:
+        """Each group's column in order, and the condition that names the group."""
+        column, width = self._text.column(name), self._width(name)
         if not self._text.keys:
-            yield windows(self._order(column, width, "TRUE").array())
+            yield self._order(column, width, "TRUE").array(), "TRUE"
             return
-        found = self._fetch(self._text.grouped(self._table, [f"count({column})"]))
-        occur = self._groups(found)
-        keys, _ = self._placed(occur)
-        sizes = dict(zip(occur, found["s0"].tolist(), strict=True))
-        wanted = [self._inside(key) for key in (keys if request.keys is None else request.keys)]
+        wanted, sizes = self._sizes(column, named)
         at = 0
         while at < len(wanted):
             stop, rows = at, 0
@@ -96,11 +157,18 @@ class Answer:
                 rows += sizes.get(wanted[stop], 0)
                 stop += 1
             if rows > SLICE:
-                yield windows(self._order(column, width, self._only(wanted[at])).array())
+                yield self._order(column, width, self._only(wanted[at])).array(), self._only(wanted[at])
             else:
-                for values in self._slice(column, width, wanted[at:stop], rows):
-                    yield windows(values)
+                for key, values in zip(wanted[at:stop], self._slice(column, width, wanted[at:stop], rows), strict=True):
+                    yield values, self._only(key)
             at = stop
+
+    def _sizes(self, column: str, named: tuple[Key, ...] | None) -> tuple[list[Key], dict[Key, int]]:
+        """The groups to look at, in order and in their database form, and how many values of a column the groups that occur have."""
+        found = self._fetch(self._text.grouped(self._table, [f"count({column})"]))
+        occur = self._groups(found)
+        keys, _ = self._placed(occur)
+        return [self._inside(key) for key in (keys if named is None else named)], dict(zip(occur, found["s0"].tolist(), strict=True))
 
     def _order(self, column: str, width: int, where: str) -> Order:
         """One group's column, sorted as far as anybody looks."""
@@ -119,7 +187,10 @@ class Answer:
             found = np.ma.compressed(self._fetch(rows(f"{column} AS q", low, high))["q"])
             return found.astype(np.int64, copy=False)
 
-        return Order(width, count, read)
+        def add(low: int, high: int) -> int:
+            return int(self._fetch(rows(f"COALESCE(CAST(sum({column}) AS VARCHAR), '0') AS total", low, high))["total"][0])
+
+        return Order(width, count, read, add=add)
 
     def _only(self, key: Key) -> str:
         return " AND ".join(f"{name} IS NOT DISTINCT FROM {_literal(part)}" for name, part in zip(self._text.keys, key, strict=True))

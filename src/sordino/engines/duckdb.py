@@ -12,10 +12,11 @@ import duckdb
 
 from sordino.engines.answer import Answer
 from sordino.engines.array import column_array
+from sordino.engines.header import check_columns
 from sordino.engines.scan import FRAME, Source, broken
 from sordino.engines.spill import Spill
-from sordino.engines.text import Text, used
-from sordino.engines.value import check_grid, quoted
+from sordino.engines.text import Text, check, used
+from sordino.engines.value import quoted
 from sordino.errors import QueryError, ReleaseFailed
 from sordino.schema.column import Column
 from sordino.schema.frame import Frame
@@ -41,7 +42,7 @@ class DuckDB:
         self._open()
         try:
             self._names = self._header()
-            self._check()
+            check_columns(columns, self._names)
         except BaseException:
             self.close()
             raise
@@ -49,6 +50,10 @@ class DuckDB:
     def header(self) -> tuple[str, ...]:
         """The column names of the source."""
         return self._names
+
+    def check(self, frame: Frame) -> None:
+        """Refuse what cannot be read, before anything is charged."""
+        check(frame, self.columns)
 
     def close(self) -> None:
         """Forget the rows and delete what was spilled."""
@@ -89,15 +94,17 @@ class DuckDB:
 
     def _prepared(self, cursor: Any, text: Text) -> Answer:
         stamp = self._stamp()
-        for name, keys in text.listed.items():
-            cursor.register(name, {"key": column_array(keys, number=False)})
+        for name, columns in text.held.items():
+            cursor.register(name, {part: column_array(values, number=False) for part, values in columns.items()})
         if text.frame.unit_column is None:
             if not self.source.steady:
                 cursor.execute(f"CREATE TEMP TABLE bounded AS {text.clipped()}")
                 return Answer(cursor, text, "bounded")
             return Answer(cursor, text, f"({text.clipped()})", lambda: self._same(stamp))
-        rows = f"({text.clipped()})"
-        cursor.execute(f"CREATE TEMP TABLE chosen AS {text.few_groups(rows) if text.crowds else f'SELECT * FROM {rows} AS clipped'}")
+        if text.crowds:
+            cursor.execute(f"CREATE TEMP TABLE bounded AS {text.few(f'({text.clipped()})')}")
+            return Answer(cursor, text, "bounded")
+        cursor.execute(f"CREATE TEMP TABLE chosen AS {text.clipped()}")
         cursor.execute(f"CREATE TEMP TABLE crowded AS {text.crowded('chosen')}")
         if not cursor.execute("SELECT count(*) FROM crowded").fetchall()[0][0]:
             return Answer(cursor, text, "chosen")
@@ -159,13 +166,3 @@ class DuckDB:
                 return self.source.header(cursor)
         except duckdb.Error as error:
             raise broken("the header of the source cannot be read.", "Check that it is a readable file of its kind.") from error
-
-    def _check(self) -> None:
-        for column in self.columns.values():
-            if column.type == "never":
-                continue
-            if column.name not in self._names:
-                what = f"column {column.name!r} is not in the source."
-                raise QueryError("SRD-201", what, f"Its columns are: {', '.join(self._names)}.")
-            if column.number and column.bounds is not None:
-                check_grid(column)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Mapping
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -12,11 +12,12 @@ from sordino.engines.array import text_of
 from sordino.engines.value import FINE, date_text, decimal_text, moment_text, quoted, real
 from sordino.errors import QueryError
 from sordino.schema.column import Column
+from sordino.schema.expression import Truth, reads
 from sordino.schema.predicate import And, Between, Compare, In, IsNull, Like, Literal, Name, Not, Or, Predicate
 
-__all__ = ["names", "rendered"]
+__all__ = ["Typed", "names", "rendered"]
 
-Typed = Mapping[str, tuple[Column, str]]
+Typed = Callable[[Name], tuple[Column, str]]  # what a name means: its column and the typed value
 MIRROR = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 FAMILY = {
     **dict.fromkeys(("int", "float", "decimal", "bool"), "number"),
@@ -26,19 +27,8 @@ FAMILY = {
 
 
 def names(predicate: Predicate | None) -> tuple[str, ...]:
-    """The columns a filter reads, each once, in the order it mentions them."""
-    match predicate:
-        case None:
-            return ()
-        case Compare(_, left, right):
-            found = [side.column for side in (left, right) if isinstance(side, Name)]
-        case Between(item) | In(item) | Like(item) | IsNull(item):
-            found = [item.column]
-        case Not(part):
-            found = list(names(part))
-        case And(parts) | Or(parts):
-            found = [name for part in parts for name in names(part)]
-    return tuple(dict.fromkeys(found))
+    """The declared columns a filter reads, each once, in the order it mentions them."""
+    return () if predicate is None else tuple(dict.fromkeys(reads(Truth(predicate))))
 
 
 def rendered(predicate: Predicate, typed: Typed) -> str:
@@ -52,24 +42,18 @@ def rendered(predicate: Predicate, typed: Typed) -> str:
             equal = [_compare("=", item, value, typed) for value in values]
             return f"({' OR '.join(equal)})" if equal else "FALSE"
         case Like(item, pattern):
-            column, value = _of(item, typed)
+            column, value = typed(item)
             if FAMILY.get(column.type) != "text":
                 raise _unfit(column, "LIKE")
             return f"{value} LIKE {quoted(text_of(pattern) or '')}"
         case IsNull(item):
-            return f"{_of(item, typed)[1]} IS NULL"
+            return f"{typed(item)[1]} IS NULL"
         case Not(part):
             return f"(NOT {rendered(part, typed)})"
         case And(parts):
             return f"({' AND '.join(rendered(part, typed) for part in parts)})" if parts else "TRUE"
         case Or(parts):
             return f"({' OR '.join(rendered(part, typed) for part in parts)})" if parts else "FALSE"
-
-
-def _of(item: Name, typed: Typed) -> tuple[Column, str]:
-    if item.column not in typed:
-        raise QueryError("SRD-201", f"column {item.column!r} is not declared.", "Filter by a declared column.")
-    return typed[item.column]
 
 
 def _unfit(column: Column, what: str) -> QueryError:
@@ -83,11 +67,13 @@ def _compare(op: str, left: Name | Literal, right: Name | Literal, typed: Typed)
     if isinstance(left, Literal):
         if isinstance(right, Literal):
             return _decided(op, left.value, right.value)
-        return _against(MIRROR[op], *_of(right, typed), left.value)
+        return _against(MIRROR[op], *typed(right), left.value)
     if isinstance(right, Literal):
-        return _against(op, *_of(left, typed), right.value)
-    (one, first), (two, second) = _of(left, typed), _of(right, typed)
+        return _against(op, *typed(left), right.value)
+    (one, first), (two, second) = typed(left), typed(right)
     if FAMILY.get(one.type) != FAMILY.get(two.type):
+        raise _unfit(one, f"column {two.name!r}")
+    if any(column.expression is not None and column.type == "decimal" for column in (one, two)):  # steps of different sizes
         raise _unfit(one, f"column {two.name!r}")
     if one.type != two.type and FAMILY[one.type] == "time":  # implicit casts may raise on far dates
         first, second = f"TRY_CAST({first} AS TIMESTAMP)", f"TRY_CAST({second} AS TIMESTAMP)"
@@ -129,6 +115,8 @@ def _against(op: str, column: Column, value: str, constant: Any) -> str:
         raise _unfit(column, repr(constant))
     if column.type == "float":
         return f"{value} {op} {real(constant)}"
+    if column.type == "decimal" and column.expression is not None:  # computed in whole steps
+        return _exactly(op, value, Fraction(constant) * 10**column.scale, 1)
     return _exactly(op, value, constant, 10**FINE if column.type == "decimal" else 1)
 
 

@@ -8,10 +8,14 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
+from sordino.summaries.middle import exact_sum
+
 __all__ = ["SLICE", "Order", "sorted_groups"]
 
 Integers = NDArray[np.int64]
 Count = Callable[[int, int, int], tuple[Integers, Integers]]
+Read = Callable[[int, int], Integers]
+Add = Callable[[int, int], int]
 SLICE = 2_000_000  # rows read at once, 16 MB a column
 BITS = 12  # a histogram of 4,096 buckets stays in the cache
 
@@ -20,11 +24,12 @@ class Order:
     """A column in sorted order that reads only the ranks it is asked for: it has a length and it can be sliced, like a sorted array.
 
     `count(low, high, shift)` gives the buckets (value - low) >> shift of the values in low <= value < high and how many are in each;
-    `read(low, high)` the values themselves, in any order.
+    `read(low, high)` the values themselves, in any order, `add(low, high)` their sum.
     """
 
-    def __init__(self, width: int, count: Count, read: Callable[[int, int], Integers], rows: int = SLICE) -> None:
+    def __init__(self, width: int, count: Count, read: Read, rows: int = SLICE, add: Add | None = None) -> None:
         self.end, self._count, self._read, self._rows = width + 1, count, read, rows
+        self._add = add or (lambda low, high: exact_sum(read(low, high)))
         self._top = self._buckets(0, self.end)
         self._n = int(self._top[2].sum())
         self._all: Integers | None = None
@@ -40,6 +45,21 @@ class Order:
             return whole
         start, stop, _ = ranks.indices(self._n)
         return self._pick(start, stop, 0, self.end, self._top)
+
+    def total(self, start: int, stop: int) -> int:
+        """The sum of the ranks start to stop, from zero, without reading those between."""
+        if self._n <= self._rows or stop - start <= self._rows:
+            return exact_sum(self[start:stop])
+        first, last = int(self[start : start + 1][0]), int(self[stop - 1 : stop][0])
+        if first == last:
+            return (stop - start) * first
+        lowest = self._number(0, first + 1) - start  # how many of the ranks have the first value; the last value has the rest
+        inside = self._number(first + 1, last)
+        between = self._add(first + 1, last) if inside else 0
+        return lowest * first + between + (stop - start - lowest - inside) * last
+
+    def _number(self, low: int, high: int) -> int:
+        return int(self._count(low, high, (high - low).bit_length())[1].sum())
 
     def array(self) -> NDArray[np.int64]:
         """This order where a sorted array is expected."""

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from sordino.engines.filter import names, rendered
+from sordino.engines.filter import rendered
 from sordino.engines.key import bin_text, key_in, key_text, unit_text
+from sordino.engines.layer import Layers
+from sordino.engines.row import Rows, held, used
 from sordino.engines.scan import Scan
-from sordino.engines.value import Field, grid_of, quoted, typed
+from sordino.engines.value import Field, grid_of, quoted
 from sordino.errors import QueryError
 from sordino.schema.column import Column, coarse_shift
 from sordino.schema.frame import Frame
@@ -22,20 +25,6 @@ __all__ = ["Text", "check", "used"]
 
 MASK = 2**64 - 1
 LISTED = 1_000  # keys a statement may spell out
-
-
-def used(frame: Frame, declared: Mapping[str, Column]) -> tuple[Column, ...]:
-    """Every column a frame reads, each once."""
-    found = {column.name: column for column in (*filter(None, [frame.unit_column]), *frame.by, *frame.columns)}
-    for name in _filtered(frame):
-        if name not in declared and name not in found:
-            raise QueryError("SRD-201", f"column {name!r} is not declared.", "Filter by a declared column.")
-        found.setdefault(name, declared.get(name) or found[name])
-    return tuple(found.values())
-
-
-def _filtered(frame: Frame) -> list[str]:
-    return [name for predicate in (frame.where, *frame.counted) for name in names(predicate)]
 
 
 def check(frame: Frame, declared: Mapping[str, Column]) -> None:
@@ -83,28 +72,26 @@ class Text:
         many = [(i, c) for i, c in enumerate(self.by) if c.keys is not None and len(c.keys) > LISTED]
         return {f"keys{i}": [key for value in c.keys or () if (key := key_in(c, value)) is not None] for i, c in many}
 
+    @property
+    def held(self) -> dict[str, dict[str, Any]]:
+        """Every table the engine must hold, by name, as columns of whole numbers or text: long lists of keys and joined public tables."""
+        return {**{name: {"key": keys} for name, keys in self.listed.items()}, **held(self.frame)}
+
     def clipped(self) -> str:
         """Typed, filtered, quantised rows with a unit id and a wanted key."""
-        frame, fields = self.frame, self.scan.fields
-        own = {column.name: column for column in (*frame.by, *frame.columns)}
-        columns = [own.get(column.name, column) for column in used(frame, self.declared)]
-        alias = {column.name: (column, f"t{i}") for i, column in enumerate(columns)}
-        unread = {frame.unit_column.name} - set(own) - set(_filtered(frame)) if frame.unit_column is not None else set()
-        reads = [f"{typed(column, fields[name])} AS {value}" for name, (column, value) in alias.items() if name not in unread]
+        frame, rows = self.frame, Rows(self.frame, self.declared, self.scan)
+        layers = Layers(rows.base())
         last = len(frame.by) - 1 if frame.edges is not None else -1
-        makes = [
-            f"{(grid_of if i == last else key_text)(column, alias[column.name][1])} AS k{i}" for i, column in enumerate(frame.by)
-        ]
-        makes += [f"{grid_of(column, alias[column.name][1])} AS q{i}" for i, column in enumerate(frame.columns)]
-        makes += [f"COALESCE({rendered(predicate, alias)}, FALSE) AS b{i}" for i, predicate in enumerate(frame.counted)]
-        tests = [rendered(frame.where, alias)] if frame.where is not None else []
+        makes = [f"{(grid_of if i == last else key_text)(column, layers.value(column))} AS k{i}" for i, column in enumerate(frame.by)]
+        makes += [f"{grid_of(column, layers.value(column))} AS q{i}" for i, column in enumerate(frame.columns)]
+        makes += [f"COALESCE({rendered(predicate, layers.of)}, FALSE) AS b{i}" for i, predicate in enumerate(frame.counted)]
+        tests, unit = [rendered(frame.where, layers.of)] if frame.where is not None else [], None
         if frame.unit_column is not None:
-            reads.append(f"{unit_text(frame.unit_column, fields[frame.unit_column.name], frame.fold_ids)} AS u")
+            unit = f"{unit_text(frame.unit_column, self.scan.fields[frame.unit_column.name], frame.fold_ids)} AS u"
             makes.append("u")
             tests.append("u IS NOT NULL")
         where = f" WHERE {' AND '.join(tests)}" if tests else ""
-        rows = f"SELECT {', '.join(reads) or '1 AS one'} FROM {self.scan.text}"
-        inner = f"SELECT {', '.join(makes) or '1 AS one'} FROM ({rows}) AS typed{where}"
+        inner = f"SELECT {', '.join(makes) or '1 AS one'} FROM ({rows.text(layers, unit)}) AS typed{where}"
         if frame.edges is not None:
             names = [f"{bin_text(f'k{last}', frame.edges)} AS {name}" if name == f"k{last}" else name for name in self.rows.split(", ")]
             inner = f"SELECT {', '.join(names)} FROM ({inner}) AS cut"
@@ -126,11 +113,17 @@ class Text:
         # hashed twice: the inner hash only xors its parts, and an xor would favour the same groups under every salt
         return f"CAST(hash(hash({', '.join((*salts, 'u', *parts))})) >> 32 AS UINTEGER)"
 
-    def few_groups(self, table: str) -> str:
-        """Each person's first max_groups groups by (H(salt, unit, key), key)."""
-        order = ", ".join((self.hashed(*self.keys), *self.keys))
-        ranked = f"SELECT {self.rows}, dense_rank() OVER (PARTITION BY u ORDER BY {order}) AS place FROM {table} AS clipped"
-        return f"SELECT {self.rows} FROM ({ranked}) AS ranked WHERE place <= {self.frame.unit.max_groups}"
+    def few(self, table: str) -> str:
+        """Each person's first max_groups groups, and of each the first max_rows rows: one sort, as the rows' order refines the groups'.
+
+        rank() counts the rows of a person's earlier groups, so the difference to row_number() is a row's place in its own group.
+        """
+        groups = f"PARTITION BY u ORDER BY {', '.join((self.hashed(*self.keys), *self.keys))}"
+        rows = f"{groups}, {', '.join((self.hashed(*self.keys, *self.content), *self.content))}"
+        places = f"dense_rank() OVER ({groups}) AS place, row_number() OVER ({rows}) - rank() OVER ({groups}) AS before"
+        ranked = f"SELECT {self.rows}, {places} FROM {table} AS clipped"
+        unit = self.frame.unit
+        return f"SELECT {self.rows} FROM ({ranked}) AS ranked WHERE place <= {unit.max_groups} AND before < {unit.max_rows}"
 
     def crowded(self, table: str) -> str:
         """The (person, group) pairs with more rows than max_rows."""
@@ -153,6 +146,16 @@ class Text:
         ranked = f"SELECT {self.rows}, row_number() OVER (PARTITION BY {', '.join(pair)} ORDER BY {order}) AS place FROM ({many}) AS many"
         few = f"SELECT {full} FROM {table} AS r WHERE NOT EXISTS (SELECT 1 FROM {crowded} AS c WHERE {same})"
         return f"{few} UNION ALL SELECT {self.rows} FROM ({ranked}) AS ranked WHERE place <= {self.frame.unit.max_rows}"
+
+    def bounded(self) -> str:
+        """The bounded table in one statement, for engines to which a second pass over the rows costs more than a sort."""
+        rows, unit = self.clipped(), self.frame.unit
+        if self.frame.unit_column is None or self.crowds:
+            return rows if self.frame.unit_column is None else self.few(f"({rows})")
+        order = ", ".join((self.hashed(*self.keys, *self.content), *self.content))
+        place = f"row_number() OVER (PARTITION BY {', '.join(('u', *self.keys))} ORDER BY {order})"
+        ranked = f"SELECT {self.rows}, {place} AS place FROM ({rows}) AS chosen"
+        return f"SELECT {self.rows} FROM ({ranked}) AS ranked WHERE place <= {unit.max_rows}"
 
     def column(self, name: str | None) -> str:
         for i, column in enumerate(self.frame.columns):

@@ -162,7 +162,7 @@ def grid_of(column: Column, value: str) -> str:
     low, high = grid.low, grid.high
     if column.type == "bool":
         return value
-    if column.type == "int":
+    if column.type == "int" or (column.type == "decimal" and column.expression is not None):  # computed in whole steps
         integer = f"greatest({low}, least({high}, {value})) - ({low})"
     elif column.type == "date":
         first, last = (date_text(grid.value(steps)) for steps in (0, grid.width))

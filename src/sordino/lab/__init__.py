@@ -6,42 +6,66 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sordino.lab import notes, town
+    from sordino.lab import errata, notes, town
+    from sordino.lab.approach import compare
     from sordino.lab.auditing import audit
     from sordino.lab.bits import low_bits
+    from sordino.lab.canary import one_run
+    from sordino.lab.certification import certify
+    from sordino.lab.comparison import replay
     from sordino.lab.difference import differencing
+    from sordino.lab.enumeration import exact, small_world
     from sordino.lab.exploitation import noise_exploitation
+    from sordino.lab.falsification import falsify
     from sordino.lab.link import linkage
-    from sordino.lab.recording import replay
+    from sordino.lab.memory import memorization
+    from sordino.lab.poisoning import poison
     from sordino.lab.simulation import simulate
     from sordino.lab.tracing import trace
     from sordino.lab.unique import how_unique, uniqueness
 
 __all__ = [
     "audit",
+    "certify",
+    "compare",
     "differencing",
+    "errata",
+    "exact",
+    "falsify",
     "how_unique",
     "linkage",
     "low_bits",
+    "memorization",
     "noise_exploitation",
     "notes",
+    "one_run",
+    "poison",
     "replay",
     "simulate",
+    "small_world",
     "town",
     "trace",
     "uniqueness",
 ]
 
-_SHELVES = ("notes", "town")
+_SHELVES = ("errata", "notes", "town")
 _HOMES = {
     "audit": "auditing",
+    "certify": "certification",
+    "compare": "approach",
     "differencing": "difference",
+    "exact": "enumeration",
+    "falsify": "falsification",
     "how_unique": "unique",
     "linkage": "link",
     "low_bits": "bits",
+    "memorization": "memory",
     "noise_exploitation": "exploitation",
-    "replay": "recording",
+    "one_run": "canary",
+    "poison": "poisoning",
+    "replay": "comparison",
     "simulate": "simulation",
+    "small_world": "enumeration",
     "trace": "tracing",
     "uniqueness": "unique",
 }

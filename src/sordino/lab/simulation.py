@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 from contextlib import ExitStack, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from numbers import Real
 from typing import Any
 
@@ -19,7 +19,8 @@ from sordino.privacy.law import Placed
 from sordino.schema.frame import Frame
 from sordino.session.own import owned
 from sordino.session.query import Query
-from sordino.summaries import Ask, Refused
+from sordino.session.twin import Remembered
+from sordino.summaries import Refused
 
 __all__ = ["outcomes", "simulate"]
 
@@ -58,11 +59,11 @@ def _queried(query: Query, repeats: int, *, epsilon: Any, delta: Any = None) -> 
     salt = draw(UniformInteger(0, 2**128 - 1))
     cells: dict[Hashable, list[Any]] = {}
     with ExitStack() as stack:
-        opened: dict[Frame, Kept] = {}
+        opened: dict[Frame, Remembered] = {}
 
         def open_frame(frame: Frame) -> Any:
             if frame not in opened:
-                opened[frame] = Kept(_once(stack.enter_context(query.table.engine.bounded(frame, salt)).ask))
+                opened[frame] = Remembered(stack.enter_context(query.table.engine.bounded(frame, salt)).ask)
             return nullcontext(opened[frame])
 
         for turn in range(repeats):
@@ -80,13 +81,6 @@ def _queried(query: Query, repeats: int, *, epsilon: Any, delta: Any = None) -> 
     return {key: np.asarray(_gathered(column)) for key, column in cells.items()}
 
 
-@dataclass(frozen=True)
-class Kept:
-    """A bounded table whose answers are remembered."""
-
-    ask: Ask
-
-
 def _check(repeats: Any) -> None:
     if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1:
         raise QueryError("SRD-103", f"repeats is {repeats!r}.", "Give a whole number of at least 1.")
@@ -95,7 +89,7 @@ def _check(repeats: Any) -> None:
 def outcomes(mechanism: Any, data: Any, *, repeats: int = 10_000, **options: Any) -> NDArray[Any] | list[Any]:
     """NOT PRIVATE: the values themselves, exactly as they would be released, one per repeat."""
     _check(repeats)
-    ask = _once(owned(mechanism, data, **options))
+    ask = Remembered(owned(mechanism, data, **options)).ask
     laws: list[Any] = []
 
     def first(law: Any) -> Any:
@@ -107,16 +101,3 @@ def outcomes(mechanism: Any, data: Any, *, repeats: int = 10_000, **options: Any
         return np.asarray(mechanism.release(ask, lambda law: draw(replace(law, location=np.full(repeats, law.location, np.int64)))))
     return [value, *(mechanism.release(ask, draw) for _ in range(repeats - 1))]
 
-
-def _once(ask: Ask) -> Ask:
-    """The same answers, each computed at the first request only."""
-    known: dict[Any, Any] = {}
-
-    def answer(request: Any) -> Any:
-        if request not in known:
-            found = ask(request)
-            known[request] = list(found) if isinstance(found, Iterator) else found
-        found = known[request]
-        return iter(found) if isinstance(found, list) else found
-
-    return answer

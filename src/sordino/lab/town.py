@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["hospital", "register"]
+__all__ = ["crowd", "hospital", "register"]
 
 DIAGNOSES = ("asthma", "diabetes", "fracture", "hypertension", "migraine", "pneumonia")
 
@@ -33,6 +33,13 @@ def register(people: int = 4_000, *, zips: int | None = None, seed: int = 1, cov
     _, home, born, sex = _townsfolk(people, zips, seed)
     listed = np.random.default_rng([seed, 1]).permutation(people)[: round(coverage * people)]
     return _known(listed, home, born, sex)
+
+
+def crowd(people: int = 100, questions: int = 1_000, *, seed: int | None = None) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Yes-or-no answers of people in a study, and of ten times as many strangers of the same kind: one row per person."""
+    rng = np.random.default_rng(seed)
+    chance = rng.uniform(0.1, 0.9, questions)
+    return rng.random((people, questions)) < chance, rng.random((10 * people, questions)) < chance
 
 
 def _townsfolk(people: int, zips: int | None, seed: int) -> tuple[np.random.Generator, NDArray[Any], NDArray[Any], NDArray[Any]]:

@@ -6,7 +6,7 @@ from sordino.ledger.batch import batch_cost
 from sordino.ledger.book import Book
 from sordino.ledger.budget import Budget
 from sordino.ledger.chain import Check, verify_export
-from sordino.ledger.filter import Price, PureFilter, ZcdpFilter
+from sordino.ledger.filter import Price, PureFilter, ZcdpFilter, open_filter
 from sordino.ledger.opening import open_ledger, read_ledger
 from sordino.ledger.place import is_network_path
 from sordino.ledger.port import Entry, Ledger
@@ -24,6 +24,7 @@ __all__ = [
     "adopt",
     "batch_cost",
     "is_network_path",
+    "open_filter",
     "open_ledger",
     "read_ledger",
     "verify_export",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sordino.errors import QueryError, SordinoError
 from sordino.ledger.budget import Budget
 from sordino.ledger.clerk import Offer
-from sordino.ledger.filter import Price, price_of
+from sordino.ledger.filter import Price, open_filter, price_of
 from sordino.privacy.cost import Cost
 from sordino.privacy.number import LARGEST_EPSILON
 
@@ -43,7 +43,7 @@ def _event(costs: Sequence[Cost], delta: Fraction, accounting: str) -> Offer | N
 
 
 def offers(costs: Sequence[Cost], budget: Budget) -> tuple[Offer, ...]:
-    """Every way to pay for this batch, cheapest loss first.
+    """Every way to pay for this batch, the least share of the budget first: a delta that saves hardly any loss is not spent.
 
     Theorem. A batch whose parameters are all fixed before its first answer may enter the filter as one event at any point of its
     composed privacy profile.
@@ -60,7 +60,8 @@ def offers(costs: Sequence[Cost], budget: Budget) -> tuple[Offer, ...]:
     usable = [offer for offer in found if offer is not None]
     if not usable:
         raise QueryError("SRD-101", "the batch as a whole is beyond any legal epsilon or delta.", "Split it, or ask for less.")
-    return tuple(sorted(usable, key=lambda offer: offer.price.loss))
+    cap = open_filter(budget).cap
+    return tuple(sorted(usable, key=lambda o: o.price.loss / cap.loss + (o.price.delta / cap.delta if cap.delta else 0)))
 
 
 def batch_cost(costs: Sequence[Cost], balance: Balance) -> Cost:

@@ -18,7 +18,7 @@ from sordino.errors import LedgerError, ReleaseFailed, SordinoError
 from sordino.ledger.balance import Balance
 from sordino.ledger.batch import offers
 from sordino.ledger.chain import Check, check_chain, export_rows, read_entries
-from sordino.ledger.clerk import Charge, Clerk, Offer, Seal, own_offer
+from sordino.ledger.clerk import Charge, Clerk, Find, Offer, Seal, own_offer
 from sordino.ledger.convoy import Convoy, Ticket
 from sordino.ledger.filter import of_grains
 from sordino.ledger.port import Entry, Head, InDoubt, Page, Store
@@ -26,6 +26,7 @@ from sordino.ledger.record import as_key, as_text
 from sordino.ledger.tally import Tally
 from sordino.ledger.terms import Terms
 from sordino.ledger.witness import Sighting, Witness
+from sordino.pictures import Picture, steps
 from sordino.privacy.cost import Cost
 
 __all__ = ["Book"]
@@ -66,6 +67,12 @@ class Book:
         name = None if analyst is None else as_text(analyst, "the analyst")
         entry: Entry = self._ask(Charge(as_text(request, "the request id"), as_key(key), ways, name, members))
         return entry
+
+    def find(self, request: str) -> Entry | None:
+        """What became of a request: its charge with the answer, if one is recorded; None if it never paid. Spends nothing."""
+        self._trust()
+        found: Entry | None = self._ask(Find(as_text(request, "the request id")))
+        return found
 
     def seal(self, entry: Entry, answer: bytes) -> None:
         """Record the answer of a charge; the first seal wins. After a charge the text of a failure is constant."""
@@ -108,6 +115,13 @@ class Book:
         loss, delta, naive = entry.after or (0, 0, 0)
         return Balance(self.terms.budget, self.terms.filter, Tally(loss, delta, naive, policy=self.terms.budget.policy()))
 
+    def plot(self) -> Picture:
+        """The budget burning down: the share of the cap that is left after every charge."""
+        after = [100.0]
+        for entry in self.entries():
+            after.append(after[-1] - 100 * float(entry.charged.loss / self.terms.filter.cap.loss))
+        return steps({"left": (range(len(after)), after)}, title=str(self.budget), x="charges", y="% of the cap left")
+
     @property
     def spent(self) -> float:
         return self.budget.spent
@@ -133,7 +147,7 @@ class Book:
         if self._frozen is not None:
             raise LedgerError(self._frozen.code, self._frozen.what, self._frozen.fix, **self._frozen.facts)
 
-    def _ask(self, wish: Charge | Seal) -> Any:
+    def _ask(self, wish: Charge | Seal | Find) -> Any:
         if self._convoy is not None:
             return self._convoy.ride(wish)
         ticket = Ticket(wish)

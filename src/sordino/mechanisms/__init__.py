@@ -10,18 +10,25 @@ from sordino.mechanisms.listing import Mechanism, catalog, find
 if TYPE_CHECKING:
     from sordino.mechanisms import textbook
     from sordino.mechanisms.above_threshold import AboveThreshold
+    from sordino.mechanisms.approximate_quantiles import ApproximateQuantiles
+    from sordino.mechanisms.boosted_regression import BoostedRegression
     from sordino.mechanisms.exponential import Exponential
     from sordino.mechanisms.gaussian import Gaussian
+    from sordino.mechanisms.joint_exponential import JointExponential
     from sordino.mechanisms.laplace import Laplace
     from sordino.mechanisms.laplace_histogram import LaplaceHistogram
+    from sordino.mechanisms.noisy_descent import NoisyDescent
     from sordino.mechanisms.noisy_max import NoisyMax
+    from sordino.mechanisms.normal_equations import NormalEquations
     from sordino.mechanisms.partition_selection import PartitionSelection
     from sordino.mechanisms.permute_and_flip import PermuteAndFlip
     from sordino.mechanisms.propose_test_release import ProposeTestRelease
     from sordino.mechanisms.published_bound import PublishedBound
     from sordino.mechanisms.quantile_exponential import QuantileExponential
     from sordino.mechanisms.randomized_response import RandomizedResponse
+    from sordino.mechanisms.rank_exponential import RankExponential
     from sordino.mechanisms.smooth import Smooth
+    from sordino.mechanisms.smooth_vector import SmoothVector
     from sordino.mechanisms.stability import Stability
     from sordino.mechanisms.stable_histogram import StableHistogram
     from sordino.mechanisms.stable_mode import StableMode
@@ -29,19 +36,26 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AboveThreshold",
+    "ApproximateQuantiles",
+    "BoostedRegression",
     "Exponential",
     "Gaussian",
+    "JointExponential",
     "Laplace",
     "LaplaceHistogram",
     "Mechanism",
+    "NoisyDescent",
     "NoisyMax",
+    "NormalEquations",
     "PartitionSelection",
     "PermuteAndFlip",
     "ProposeTestRelease",
     "PublishedBound",
     "QuantileExponential",
     "RandomizedResponse",
+    "RankExponential",
     "Smooth",
+    "SmoothVector",
     "Stability",
     "StableHistogram",
     "StableMode",

@@ -53,6 +53,8 @@ class Measure:
 
     def locate(self, mass: int) -> int:
         """The least point y with total(y) >= mass."""
+        if self.origin is None:
+            return self.low + mass - 1
         low, high = self.low, self.high
         while low < high:
             middle = (low + high) // 2

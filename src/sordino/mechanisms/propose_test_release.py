@@ -16,6 +16,7 @@ from sordino.errors import QueryError
 from sordino.mechanisms.acceptance import UNIT, acceptance_with_value
 from sordino.mechanisms.laplace import on_grid
 from sordino.mechanisms.listing import claim, listed
+from sordino.pictures import Picture, steps
 from sordino.privacy.certificate import Certificate
 from sordino.privacy.cost import Cost
 from sordino.privacy.discrete import Bernoulli
@@ -87,6 +88,13 @@ class ProposeTestRelease:
         near = np.exp(-np.abs(gap)) / 2
         return np.where(gap < 0, near, 1 - near), np.where(gap < 0, 1 - near, near)
 
+    def plot(self) -> Picture:
+        """How likely the test passes, by the distance to instability. Public: no data are in it."""
+        passing, _ = self.chances()
+        kept = passing[: int(np.argmax(passing > 0.9999)) + 2] if (passing > 0.9999).any() else passing
+        words = f"epsilon {float(self.epsilon):g}, delta {float(self.delta):g}, {self.test} test"
+        return steps({"passes": (np.arange(len(kept)), kept)}, title=words, x="distance to instability", y="probability of release")
+
     def hockey(self, epsilon: float) -> float:
         """The largest hockey stick over all pairs of distances (d, d+1), (d, d) and both directions."""
         if self.test == "optimal" and epsilon == float(self.epsilon):
@@ -139,9 +147,9 @@ class ProposeTestRelease:
         near: Near = ask(Nearness(self.propose))
         second = self.split[1]
         passed = self._passed(near.distance, draw)
-        steps = Fraction(math.ceil(self.propose / near.step))
+        bound = Fraction(math.ceil(self.propose / near.step))
         worst = Fraction(max(near.worst_case, 1))
-        fitted = draw(LaplaceLaw().at(near.value, steps / second, grid=output_grid(steps / second), low=near.low, high=near.high))
+        fitted = draw(LaplaceLaw().at(near.value, bound / second, grid=output_grid(bound / second), low=near.low, high=near.high))
         if self.otherwise == "refuse":
             return on_grid(fitted, near.step) if passed else Refused()
         broad = draw(LaplaceLaw().at(near.value, worst / second, grid=output_grid(worst / second), low=near.low, high=near.high))

@@ -81,8 +81,8 @@ class QuantileExponential:
         if any(isinstance(end, bool) or not isinstance(end, int) for end in (self.low, self.high, self.origin)):
             what = f"the grid runs from {self.low!r} to {self.high!r}."
             raise QueryError("SRD-104", what, "Give low, high and origin in whole grid steps.")
-        if not self.low < self.high or max(abs(self.low), abs(self.high), abs(self.origin)) > 2**52:
-            raise QueryError("SRD-104", f"the grid runs from {self.low} to {self.high}.", "Give low < high, within 2^52 steps of zero.")
+        if not self.low < self.high or max(abs(self.low), abs(self.high), abs(self.origin)) > 2**53:
+            raise QueryError("SRD-104", f"the grid runs from {self.low} to {self.high}.", "Give low < high, within 2^53 steps of zero.")
         if self.base not in ("uniform", "arsinh"):
             raise QueryError("SRD-106", f"base measure {self.base!r} is unknown.", 'Use "uniform" or "arsinh".')
 
@@ -108,16 +108,25 @@ class QuantileExponential:
         spread = int(self.measure.total(self.high)) / self.measure.least * 1e6
         return min(math.ceil(math.log(spread) / float(self.rate)), WIDEST)
 
+    @property
+    def request(self) -> RankWindow:
+        """The ranks that determine every weight."""
+        return RankWindow(self.q, self.radius)
+
+    def target(self, n: int) -> Fraction:
+        """The rank of score 0."""
+        return self.q * n
+
     def cells(self, window: Window) -> Cells:
         """Every grid point, in runs of equal score."""
         values, starts = np.unique(window.values, return_index=True)
         ends = np.append(starts[1:], len(window.values)) - 1
         below = np.clip(window.first + starts - 1, 0, window.n)  # rows under each value
         upto = np.clip(window.first + ends, 0, window.n)  # rows up to and including it
-        a, b = self.q.numerator, self.q.denominator
+        aim = self.target(window.n)
+        target, b = aim.numerator, aim.denominator
         if b * (window.n + 1) >= 2**62:  # a level with many digits counts in Python integers
             below, upto = below.astype(object), upto.astype(object)
-        target = a * window.n
         atoms = np.maximum(np.maximum(b * below - target, target - b * upto), 0)
         gaps = np.abs(b * upto[:-1] - target)
         first = np.concatenate([[self.low], values, values[:-1] + 1, [values[-1] + 1]])
@@ -133,7 +142,7 @@ class QuantileExponential:
 
     def log_probability(self, x: NDArray[np.int64], points: NDArray[np.int64]) -> NDArray[np.float64]:
         """ln P(y) for given grid points on a small sorted table: the law that is sampled, for certificates and small worlds."""
-        cells = self.cells(rank_window(np.sort(x), self.q, self.radius, self.low, self.high))
+        cells = self.cells(rank_window(np.sort(x), self.request.q, self.request.radius, self.low, self.high))
         index = np.searchsorted(cells.first, points, side="right") - 1
         own = self.measure.total(points) - self.measure.total(points - 1)
         return np.asarray(np.log(own) + cells.log_decay[index] - math.log(cells.weights.sum()))
@@ -163,7 +172,7 @@ class QuantileExponential:
         return claim(self, Cost.bounded_range(self.epsilon), *pairs, assumes=unit, loose=reason)
 
     def release(self, ask: Ask, draw: Draw) -> int:
-        cells = self.cells(ask(RankWindow(self.q, self.radius)))
+        cells = self.cells(ask(self.request))
         chosen = draw(Categorical(cells.weights))
         start = int(self.measure.total(cells.first[chosen] - 1))
         mass = draw(UniformInteger(start + 1, start + int(cells.mass[chosen])))

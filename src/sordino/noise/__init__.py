@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from sordino.errors import QueryError
-from sordino.noise import discrete, rounding
+from sordino.noise import discrete, rounding, sphere
 from sordino.noise.stream import stream
 from sordino.privacy.discrete import ArgMax, Bernoulli, Categorical, DiscreteLaplace, UniformInteger
 from sordino.privacy.law import Placed
+from sordino.privacy.sphere import PlacedVector
 
 __all__ = ["draw", "fresh_id"]
 
@@ -18,6 +19,8 @@ def draw(law: Any) -> Any:
     match law:
         case Placed():
             return rounding.rounded(law, stream)
+        case PlacedVector():
+            return sphere.spherical(law, stream)
         case Bernoulli():
             return discrete.bernoulli(law, stream)
         case UniformInteger():

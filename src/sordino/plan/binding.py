@@ -9,7 +9,8 @@ from sordino.plan.query import Query
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
 from sordino.schema.frame import Frame
-from sordino.schema.interval import narrow
+from sordino.schema.horizon import unbounded
+from sordino.schema.interval import fit_column, fit_predicate
 from sordino.schema.value import shown
 from sordino.statistics.port import Context, Counted
 
@@ -17,10 +18,12 @@ __all__ = ["context", "frame", "narrowed", "read_columns"]
 
 
 def narrowed(query: Query) -> dict[str, Column]:
-    """The query's columns, with bounds narrowed by its filter."""
+    """The query's columns, with bounds narrowed by its filter; what is read without bounds reaches as far as a public horizon."""
+    read = read_columns(query)
+    columns = {name: unbounded(column) if name in read else column for name, column in query.columns.items()}
     if query.where is None:
-        return dict(query.columns)
-    return {name: replace(column, bounds=narrow(query.where, column)) for name, column in query.columns.items()}
+        return columns
+    return {name: fit_column(column, query.where) for name, column in columns.items()}
 
 
 def read_columns(query: Query) -> tuple[str, ...]:
@@ -32,7 +35,7 @@ def frame(query: Query, unit: PrivacyUnit, *, fold_ids: bool = False, counted: C
     """The rows one release of this question looks at; with `counted`, those of a statistic that counts the values or bins of a column."""
     if not query.statistics:
         raise QueryError("SRD-208", "no statistic was asked.", "Ask at least one, such as count().")
-    columns = narrowed(query)
+    columns, where = narrowed(query), query.where
     by = [columns[name] for name in query.by]
     if counted is not None:
         column = columns[query.column(counted.column).name]
@@ -42,15 +45,16 @@ def frame(query: Query, unit: PrivacyUnit, *, fold_ids: bool = False, counted: C
         unit=unit,
         unit_column=_unit_column(query, unit),
         fold_ids=fold_ids,
-        where=query.where,
+        where=None if where is None else fit_predicate(where, where),
         by=tuple(by),
         columns=tuple(columns[name] for name in read_columns(query)),
-        counted=tuple(item for statistic in query.statistics.values() for item in statistic.predicates),
+        counted=tuple(fit_predicate(item, where) for statistic in query.statistics.values() for item in statistic.predicates),
         edges=None if counted is None else counted.edges,
+        joins=query.joins,
     )
 
 
-def context(query: Query, unit: PrivacyUnit, *, size: int | None = None) -> Context:
+def context(query: Query, unit: PrivacyUnit, *, size: int | None = None, rows: int | None = None) -> Context:
     """The public facts a statistic may use."""
     if size is not None and (isinstance(size, bool) or not isinstance(size, int) or size < 1):
         raise QueryError("SRD-204", f"size is {shown(size)}.", "Give the public number of units as a whole number of at least 1.")
@@ -62,9 +66,12 @@ def context(query: Query, unit: PrivacyUnit, *, size: int | None = None) -> Cont
         columns=columns,
         grouped=grouped,
         groups_per_person=unit.max_groups if grouped and unit.column is not None else 1,
-        filtered=query.where is not None or grouped or unit.column is not None or drops,
+        filtered=query.where is not None or grouped or unit.column is not None or drops or bool(query.joins),
         size=size,
         keys=Frame(unit, by=tuple(columns[name] for name in query.by)).public_groups,
+        rows=rows,
+        propose=query.propose,
+        otherwise=query.otherwise,
     )
 
 

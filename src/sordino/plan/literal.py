@@ -14,7 +14,7 @@ from sordino.schema.column import Column
 from sordino.schema.predicate import Literal
 from sordino.schema.value import as_day, as_moment, as_number, is_text, shown
 
-__all__ = ["Constant", "constant_of", "convert"]
+__all__ = ["MOMENTS", "Constant", "constant_of", "convert"]
 
 Constant = int | Fraction | bool | str | dt.date | dt.datetime
 MOMENTS = (exp.DataType.Type.TIMESTAMP, exp.DataType.Type.TIMESTAMPNTZ, exp.DataType.Type.TIMESTAMPTZ)

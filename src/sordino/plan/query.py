@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from types import MappingProxyType
 from typing import Any
 
 from sordino.errors import QueryError
+from sordino.privacy.number import as_positive
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
+from sordino.schema.derived import MOST_VALUES
+from sordino.schema.horizon import unbounded as wide
+from sordino.schema.join import Join
 from sordino.schema.nearest import nearest
 from sordino.schema.predicate import And, Predicate
 from sordino.schema.value import is_text, shown
@@ -29,6 +34,10 @@ class Query:
     where: Predicate | None = None
     by: tuple[str, ...] = ()
     statistics: Mapping[str, Statistic] = field(default_factory=dict, hash=False)
+    mechanism: str | None = None
+    propose: Fraction | None = None
+    otherwise: str = "refuse"
+    joins: tuple[Join, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", MappingProxyType(dict(self.columns)))
@@ -44,6 +53,15 @@ class Query:
             return replace(self, where=condition)
         parts = [part for item in (self.where, condition) for part in (item.parts if isinstance(item, And) else (item,))]
         return replace(self, where=And(tuple(parts)))
+
+    def by_mechanism(self, name: str | None, propose: Any = None, otherwise: str = "refuse") -> Query:
+        """Answer by this mechanism instead of the planner's choice; `propose` is a bound on the local sensitivity for "ptr" to test."""
+        if name is not None and not is_text(name):
+            raise QueryError("SRD-106", f"mechanism is {shown(name)}.", 'Give a name such as "smooth", or "auto".')
+        if otherwise not in ("refuse", "global"):
+            raise QueryError("SRD-106", f"otherwise is {shown(otherwise)}.", 'Use "refuse" or "global".')
+        bound = None if propose is None else as_positive(propose, "propose")
+        return replace(self, mechanism=None if name in (None, "auto") else name, propose=bound, otherwise=otherwise)
 
     def group_by(self, *names: str) -> Query:
         """One answer per group; replaces earlier groups."""
@@ -73,7 +91,7 @@ class Query:
                 raise QueryError("SRD-208", f"{shown(label)} is no statistic: {shown(statistic)}.", "Ask one, such as n=count().")
             _check_label(label, self.by, asked)
             for name in statistic.columns:
-                self.number(name)
+                self.number(name, unbounded=getattr(statistic, "unbounded", False))
             self._check_counted(statistic)
             asked[label] = statistic
         return replace(self, statistics=asked)
@@ -100,10 +118,10 @@ class Query:
             raise QueryError("SRD-203", f"column {shown(name)} {why}.", "Ask about another column.", column=name)
         return column
 
-    def number(self, name: Any) -> Column:
-        """A declared number column with public bounds."""
+    def number(self, name: Any, *, unbounded: bool = False) -> Column:
+        """A declared number column with public bounds, or, for statistics that need none, with those of the horizon."""
         column = self.column(name)
-        column.grid()
+        (wide(column) if unbounded else column).grid()
         return column
 
 
@@ -111,6 +129,9 @@ def _check_group(column: Column) -> None:
     name = shown(column.name)
     if column.type in ("cat", "bool") or (column.type == "int" and column.keys is not None):
         return
+    if column.expression is not None:
+        fix = f"Group by text, truth values, or a whole number with at most {MOST_VALUES:,} values, such as FLOOR(x / 10)."
+        raise QueryError("SRD-203", f"the values of {name} cannot be listed, so it cannot group rows.", fix, column=column.name)
     if column.type == "int":
         fix = f'List its public values, keys={{{name}: [...]}}, or declare it as text with private keys, columns={{{name}: "cat"}}.'
         raise QueryError("SRD-203", f"column {name} is an int without public keys and cannot group rows.", fix, column=column.name)

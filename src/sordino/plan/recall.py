@@ -11,8 +11,10 @@ from sordino.plan.binding import context, frame, narrowed, read_columns
 from sordino.plan.query import Query
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
+from sordino.schema.expression import leaves, reads
 from sordino.schema.normal import canonical, constant, encode
-from sordino.schema.predicate import And, Compare, Name, Not, Or, Predicate
+from sordino.schema.predicate import names
+from sordino.schema.spelling import phrase
 from sordino.schema.value import is_text, shown
 
 __all__ = ["FORMAT", "question", "recall_key"]
@@ -20,20 +22,26 @@ __all__ = ["FORMAT", "question", "recall_key"]
 FORMAT = 1
 
 
-def question(query: Query, unit: PrivacyUnit, *, fold_ids: bool = False, mechanism: str | None = None) -> dict[str, Any]:
+def question(query: Query, unit: PrivacyUnit, *, fold_ids: bool = False) -> dict[str, Any]:
     """The question, JSON-ready, with nothing of its price: no epsilon, delta or planner's choice, and a mechanism only if one was named."""
     rows, columns = frame(query, unit, fold_ids=fold_ids), narrowed(query)
-    filtered = {name for item in (query.where, *rows.counted) if item is not None for name in _names(item)}
+    said = [name for item in (query.where, *rows.counted) if item is not None for name in names(item)]
+    filtered = {name.column for name in said}
     public = context(query, unit)
     cells = {wish.column for item in query.statistics.values() if (wish := item.counted(public)) is not None}
-    grouped, read = {*query.by, *cells}, read_columns(query)
+    grouped, read = {*query.by, *cells}, {*read_columns(query)}
+    made = [name.expression for name in said if name.expression is not None]
+    made += [item for name in grouped | read if (item := query.columns[name].expression) is not None]
+    inside = {name for item in made for name in reads(item)}
+    clamped = {column.name for item in made for column in leaves(item) if column.number}
     asked: dict[str, Any] = {
         "table": query.table,
         "where": None if query.where is None else canonical(query.where),
         "by": list(query.by),
         "statistics": {label: statistic.question() for label, statistic in query.statistics.items()},
         "columns": {
-            name: _facts(columns[name], number=name in read, group=name in grouped) for name in sorted({*filtered, *grouped, *read})
+            name: _facts(columns[name], number=name in read | clamped, group=name in grouped)
+            for name in sorted(filtered | grouped | read | inside)
         },
         "unit": unit.column,
         "fold_ids": fold_ids,
@@ -41,8 +49,12 @@ def question(query: Query, unit: PrivacyUnit, *, fold_ids: bool = False, mechani
         "max_rows": unit.max_rows,
         "max_groups": unit.max_groups,
     }
-    if mechanism is not None and mechanism != "auto":
-        asked["mechanism"] = mechanism
+    if query.joins:
+        asked["joins"] = [{"name": j.name, "table": j.table.name, "on": [*map(list, j.on)], "outer": j.outer} for j in query.joins]
+    if query.mechanism is not None:
+        asked["mechanism"] = query.mechanism
+    if query.propose is not None:
+        asked["propose"], asked["otherwise"] = str(query.propose), query.otherwise
     return asked
 
 
@@ -57,6 +69,8 @@ def recall_key(dataset: str, version: str, asked: Mapping[str, Any]) -> bytes:
 def _facts(column: Column, *, number: bool, group: bool) -> dict[str, Any]:
     """The declared facts an answer depends on: bounds matter to numbers, keys to groups, the type to every use."""
     facts: dict[str, Any] = {"type": column.type, "nulls": constant(column.nulls)}
+    if column.expression is not None:
+        facts["expression"] = phrase(column.expression)
     if column.type == "decimal":
         facts["scale"] = column.scale
     if number:
@@ -66,15 +80,3 @@ def _facts(column: Column, *, number: bool, group: bool) -> dict[str, Any]:
     if group:
         facts["keys"] = None if column.keys is None else [constant(key) for key in column.keys]
     return facts
-
-
-def _names(predicate: Predicate) -> list[str]:
-    match predicate:
-        case Not(part):
-            return _names(part)
-        case And(parts) | Or(parts):
-            return [name for part in parts for name in _names(part)]
-        case Compare(_, left, right):
-            return [side.column for side in (left, right) if isinstance(side, Name)]
-        case _:
-            return [predicate.item.column]

@@ -6,10 +6,13 @@ import datetime as dt
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sordino.errors import QueryError
 from sordino.schema.value import EPOCH, as_moment, as_number, shown
+
+if TYPE_CHECKING:
+    from sordino.schema.expression import Expression
 
 __all__ = ["NUMBERS", "SHAPES", "TYPES", "Column", "Grid", "coarse_shift"]
 
@@ -58,6 +61,7 @@ class Column:
 
     type: int, float, decimal, bool, date, timestamp, cat, id, never. `bounds` are public and required before a number is used; `keys`
     are the public values of a group column, or None when they are private. `nulls` is "drop" or a constant that stands in for null.
+    A derived column has an `expression`; its type and bounds follow from those of the columns it is made of.
     """
 
     name: str
@@ -68,6 +72,7 @@ class Column:
     resolution: Fraction | None = None
     nulls: Any = "drop"
     shape: str | None = None
+    expression: Expression | None = None
 
     @property
     def number(self) -> bool:

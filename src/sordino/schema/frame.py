@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
+from sordino.schema.join import Join
 from sordino.schema.predicate import Predicate
 
 __all__ = ["Frame"]
@@ -19,7 +20,8 @@ class Frame:
     without keys (in any of them) the groups are those that occur. `columns` are the number columns whose integers are needed; `counted`
     are predicates whose rows are counted. With `edges` (grid steps above the lower bound, ascending) the last group column is a number and
     its key is the index i of the bin edges[i] <= x < edges[i+1], the last bin closed on the right; its `keys` are then 0..len(edges)-2 and
-    rows in no bin drop out. Rows with a null unit id drop out. Bounding is the last step before aggregation.
+    rows in no bin drop out. `joins` lay public tables beside each row, in order, before anything is filtered. A column with an expression
+    is computed from other columns of the row. Rows with a null unit id drop out. Bounding is the last step before aggregation.
     """
 
     unit: PrivacyUnit
@@ -30,6 +32,7 @@ class Frame:
     columns: tuple[Column, ...] = ()
     counted: tuple[Predicate, ...] = ()
     edges: tuple[int, ...] | None = None
+    joins: tuple[Join, ...] = ()
 
     @property
     def public_groups(self) -> tuple[tuple[object, ...], ...] | None:

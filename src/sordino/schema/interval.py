@@ -1,15 +1,21 @@
-"""What a filter says about one column's range: a filter on a bounded column narrows its bounds, and with them the noise."""
+"""What a filter says about a column's range: a filter on a bounded column narrows its bounds, and with them the noise.
+
+Through expressions the same holds: their columns are narrowed, and interval arithmetic does the rest.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from sordino.schema.column import NUMBERS, Column
+from sordino.schema.derived import rebound
+from sordino.schema.expression import Arithmetic, Call, Case, Cast, Expression, Leaf, Part, Truth
 from sordino.schema.normal import MIRRORED, NEGATED
-from sordino.schema.predicate import And, Between, Compare, In, Literal, Name, Not, Or, Predicate
+from sordino.schema.predicate import And, Between, Compare, In, IsNull, Like, Literal, Name, Not, Or, Predicate
 from sordino.schema.value import as_day, as_moment, as_number
 
-__all__ = ["narrow"]
+__all__ = ["fit", "fit_column", "fit_predicate", "narrow"]
 
 Span = tuple[Any, Any]  # None is an open end
 OPEN: Span = (None, None)
@@ -35,6 +41,65 @@ def narrow(predicate: Predicate | None, column: Column) -> tuple[Any, Any] | Non
     if column.type == "float" and float(_comparable(column, high)) <= float(_comparable(column, low)):
         return column.bounds
     return (low, high) if _comparable(column, low) < _comparable(column, high) else column.bounds
+
+
+def fit_column(column: Column, where: Predicate | None) -> Column:
+    """The column with the bounds it has among the rows a filter keeps; whole numbers that were listed as keys are narrowed with it."""
+    if column.expression is None:
+        return replace(column, bounds=narrow(where, column))
+    column = rebound(column, fit(column.expression, where))
+    low, high = bounds = narrow(where, column) or (None, None)
+    if column.type != "int" or column.keys is None or bounds == column.bounds:
+        return replace(column, bounds=column.bounds and bounds)
+    return replace(column, bounds=bounds, keys=tuple(key for key in column.keys if key is not None and low <= key <= high) or column.keys)
+
+
+def fit(expression: Expression, where: Predicate | None) -> Expression:
+    """The same expression over narrowed columns; inside a CASE a branch is also narrowed by its own condition.
+
+    Theorem. It has the same value on every row the filter keeps.
+    Proof. On a kept row every narrowed clamp is the declared one (`narrow`), and so is a branch's, if its condition is true on that row;
+    the value of another branch is not looked at. QED
+    """
+    match expression:
+        case Leaf(column):
+            return Leaf(replace(column, bounds=narrow(where, column)))
+        case Arithmetic(op, left, right):
+            return Arithmetic(op, fit(left, where), fit(right, where))
+        case Call(word, items, digits):
+            return Call(word, tuple(fit(item, where) for item in items), digits)
+        case Part(word, item):
+            return Part(word, fit(item, where))
+        case Cast(item, kind, scale):
+            return Cast(fit(item, where), kind, scale)
+        case Truth(predicate):
+            return Truth(fit_predicate(predicate, where))
+        case Case(branches, otherwise):
+            kept = [(p, fit(value, p if where is None else And((where, p)))) for p, value in branches]
+            last = None if otherwise is None else fit(otherwise, where)
+            return Case(tuple((fit_predicate(p, where), value) for p, value in kept), last)
+    return expression
+
+
+def fit_predicate(predicate: Predicate, where: Predicate | None) -> Predicate:
+    """A condition about the rows a filter keeps; also the filter itself, because a row that another part of it drops is dropped anyway."""
+    match predicate:
+        case Not(part):
+            return Not(fit_predicate(part, where))
+        case And(parts) | Or(parts):
+            return type(predicate)(tuple(fit_predicate(part, where) for part in parts))
+        case Compare(op, left, right):
+            return Compare(op, _fit_side(left, where), _fit_side(right, where))
+        case Between(item) | In(item) | Like(item) | IsNull(item):
+            return replace(predicate, item=_fit_name(item, where))
+
+
+def _fit_name(name: Name, where: Predicate | None) -> Name:
+    return name if name.expression is None else Name(name.column, fit(name.expression, where))
+
+
+def _fit_side(side: Name | Literal, where: Predicate | None) -> Name | Literal:
+    return _fit_name(side, where) if isinstance(side, Name) else side
 
 
 def _comparable(column: Column, bound: Any) -> Any:

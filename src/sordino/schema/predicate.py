@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["And", "Between", "Compare", "In", "IsNull", "Like", "Literal", "Name", "Not", "Or", "Predicate"]
+if TYPE_CHECKING:
+    from sordino.schema.expression import Expression
+
+__all__ = ["And", "Between", "Compare", "In", "IsNull", "Like", "Literal", "Name", "Not", "Or", "Predicate", "names"]
 
 
 @dataclass(frozen=True)
 class Name:
-    """A declared, readable column."""
+    """A declared, readable column, or a derived one together with what it is made of."""
 
     column: str
+    expression: Expression | None = None
 
 
 @dataclass(frozen=True)
@@ -73,3 +77,20 @@ class Or:
 
 
 Predicate = Compare | Between | In | Like | IsNull | Not | And | Or
+
+
+def names(predicate: Predicate) -> tuple[Name, ...]:
+    """The columns a filter mentions, each once, in the order it mentions them."""
+    found: list[Name] = []
+    stack: list[Predicate] = [predicate]
+    while stack:
+        match stack.pop():
+            case Not(part):
+                stack.append(part)
+            case And(parts) | Or(parts):
+                stack.extend(reversed(parts))
+            case Compare(_, left, right):
+                found += [side for side in (left, right) if isinstance(side, Name)]
+            case Between(item) | In(item) | Like(item) | IsNull(item):
+                found.append(item)
+    return tuple(dict.fromkeys(found))

@@ -1,4 +1,4 @@
-"""A filter as people read it on a card; reading it back gives the same filter."""
+"""A filter or an expression as people read it on a card; reading it back gives the same one."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import re
 from fractions import Fraction
 from typing import Any
 
+from sordino.schema.expression import Arithmetic, Call, Case, Cast, Constant, Expression, Leaf, Part, Truth
 from sordino.schema.predicate import And, Between, Compare, In, IsNull, Like, Literal, Name, Not, Or, Predicate
 
-__all__ = ["RESERVED", "describe", "number_text", "spell"]
+__all__ = ["RESERVED", "describe", "number_text", "phrase", "spell"]
 
 PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 # words that a SQL reader takes for something else; as column names they need quotes
@@ -23,6 +24,7 @@ RESERVED = frozenset({
     "select", "session_user", "some", "summarize", "table", "tablesample", "then", "time", "timestamp", "to", "true", "uncache", "union",
     "unique", "user", "using", "vacuum", "values", "when", "where", "window", "with", "xor",
 })  # fmt: skip
+KINDS = {"int": "BIGINT", "float": "DOUBLE", "bool": "BOOLEAN", "date": "DATE", "timestamp": "TIMESTAMP"}
 
 
 def describe(predicate: Predicate) -> str:
@@ -32,25 +34,53 @@ def describe(predicate: Predicate) -> str:
             word = " AND " if isinstance(predicate, And) else " OR "
             return word.join(f"({describe(part)})" if isinstance(part, And | Or) else describe(part) for part in parts)
         case Not(IsNull(item)):
-            return f"{spell(item.column)} IS NOT NULL"
+            return f"{_name(item)} IS NOT NULL"
         case Not(In(item, values)):
-            return f"{spell(item.column)} NOT IN {_list(values)}"
+            return f"{_name(item)} NOT IN {_list(values)}"
         case Not(Like(item, pattern)):
-            return f"{spell(item.column)} NOT LIKE {_text(pattern)}"
+            return f"{_name(item)} NOT LIKE {_text(pattern)}"
         case Not(Between(item, low, high)):
-            return f"{spell(item.column)} NOT BETWEEN {_side(low)} AND {_side(high)}"
+            return f"{_name(item)} NOT BETWEEN {_side(low)} AND {_side(high)}"
         case Not(part):
             return f"NOT ({describe(part)})" if isinstance(part, And | Or) else f"NOT {describe(part)}"
         case Compare(op, left, right):
             return f"{_side(left)} {op} {_side(right)}"
         case Between(item, low, high):
-            return f"{spell(item.column)} BETWEEN {_side(low)} AND {_side(high)}"
+            return f"{_name(item)} BETWEEN {_side(low)} AND {_side(high)}"
         case In(item, values):
-            return f"{spell(item.column)} IN {_list(values)}"
+            return f"{_name(item)} IN {_list(values)}"
         case Like(item, pattern):
-            return f"{spell(item.column)} LIKE {_text(pattern)}"
+            return f"{_name(item)} LIKE {_text(pattern)}"
         case IsNull(item):
-            return f"{spell(item.column)} IS NULL"
+            return f"{_name(item)} IS NULL"
+
+
+def phrase(expression: Expression) -> str:
+    """The expression in SQL words."""
+    match expression:
+        case Leaf(column):
+            return spell(column.name)
+        case Constant(value):
+            return "NULL" if value is None else _constant(value)
+        case Arithmetic(op, left, right):
+            return f"{_part(left)} {op} {_part(right)}"
+        case Call(word, items, digits):
+            return f"{word.upper()}({', '.join([*map(phrase, items), *([str(digits)] if digits else [])])})"
+        case Part(word, item):
+            return f"EXTRACT({word.upper()} FROM {phrase(item)})"
+        case Cast(item, kind, scale):
+            return f"CAST({phrase(item)} AS {KINDS.get(kind) or f'DECIMAL(18,{scale})'})"
+        case Truth(predicate):
+            return describe(predicate)
+        case Case(branches, otherwise):
+            whens = " ".join(f"WHEN {describe(condition)} THEN {phrase(value)}" for condition, value in branches)
+            return f"CASE {whens}{'' if otherwise is None else f' ELSE {phrase(otherwise)}'} END"
+
+
+def _part(expression: Expression) -> str:
+    """An operand: in parentheses if it has operators of its own."""
+    text = phrase(expression)
+    return f"({text})" if isinstance(expression, Arithmetic | Truth) else text
 
 
 def spell(name: str) -> str:
@@ -81,7 +111,14 @@ def number_text(value: int | Fraction) -> str:
 
 
 def _side(side: Name | Literal) -> str:
-    return spell(side.column) if isinstance(side, Name) else _constant(side.value)
+    return _name(side) if isinstance(side, Name) else _constant(side.value)
+
+
+def _name(item: Name) -> str:
+    """A derived column is written as what it is made of."""
+    if item.expression is None:
+        return spell(item.column)
+    return _part(item.expression)
 
 
 def _constant(value: Any) -> str:

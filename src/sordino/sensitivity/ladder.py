@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from sordino.errors import QueryError
+from sordino.pictures import Picture, lines
 from sordino.sensitivity.order import Array, Number, decay, whole
 
 __all__ = ["Ladder"]
@@ -103,6 +104,12 @@ class Ladder:
             return np.asarray(np.minimum(self.block(k0 * rows, k1 * rows).reshape(-1, rows).sum(axis=1), top))
 
         return Ladder(block, top, -(-self.depth // rows))
+
+    def plot(self, beta: float, count: int = 60) -> Picture:
+        """The rungs A(k), and the envelope A(k) e^(-beta k) whose peak is the smooth sensitivity. NOT PRIVATE: it shows the data."""
+        steps, rungs = np.arange(count), np.asarray(self.rungs(count), float)
+        shown = {"A(k)": (steps, rungs), f"A(k) e^(-{decay(beta):g} k)": (steps, rungs * np.exp(-decay(beta) * steps))}
+        return lines(shown, title=f"smooth sensitivity {self.smooth(beta):,.4g}", x="steps k away from the data", y="sensitivity")
 
     def larger(self, other: Ladder) -> Ladder:
         """Rung by rung the larger of two ladders; legal if both are."""

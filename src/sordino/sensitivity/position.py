@@ -19,10 +19,10 @@ from sordino.sensitivity.window import window_ladder
 __all__ = ["iqr", "max", "median", "min", "quantile"]
 
 
-def door(x: ArrayLike, bounds: Bounds, relation: str, max_rows: int) -> tuple[Order, bool, int]:
+def door(x: ArrayLike | Order, bounds: Bounds, relation: str, max_rows: int) -> tuple[Order, bool, int]:
     """The column, whether units are replaced, and how many rows a unit holds."""
     kind, rows = Relation.of(relation), whole("max_rows", max_rows, 1)
-    order = Order.of(x, bounds)
+    order = x if isinstance(x, Order) else Order.of(x, bounds)
     order.room(rows)
     return order, kind is Relation.REPLACE, rows
 
@@ -32,7 +32,7 @@ def replaced(order: Order, at: int, rows: int) -> Ladder:
     return window_ladder(order, at, at, rows) if order.n else Ladder.flat(order.dtype(0).item())
 
 
-def median(x: ArrayLike, *, bounds: Bounds, relation: str = "add_remove", max_rows: int = 1) -> Ladder:
+def median(x: ArrayLike | Order, *, bounds: Bounds, relation: str = "add_remove", max_rows: int = 1) -> Ladder:
     """The lower median, rank ceil(n/2): one gap per k when rows come and go, the best window of k + 1 when they are replaced.
 
     Theorem. Add_remove: A(k) = x_(floor((n+k)/2) + 1) - x_(ceil((n-1-k)/2)), exactly. Replace: `window_ladder` at ceil(n/2),
@@ -44,7 +44,7 @@ def median(x: ArrayLike, *, bounds: Bounds, relation: str = "add_remove", max_ro
     return replaced(order, rank("0.5", order.n), rows) if replace else quantile_box(order, Fraction(1, 2), rows)
 
 
-def quantile(x: ArrayLike, *, q: float | Fraction | str, bounds: Bounds, relation: str = "add_remove", max_rows: int = 1) -> Ladder:
+def quantile(x: ArrayLike | Order, *, q: float | Fraction | str, bounds: Bounds, relation: str = "add_remove", max_rows: int = 1) -> Ladder:
     """The order statistic of rank max(1, ceil(q n)).
 
     When rows come and go: `staircase_ladder`, exact; `quantile_box` when people come and go. When they are replaced:
@@ -64,7 +64,7 @@ def quantile(x: ArrayLike, *, q: float | Fraction | str, bounds: Bounds, relatio
     return staircase_ladder(order, level) if rows == 1 else quantile_box(order, level, rows)
 
 
-def min(x: ArrayLike, *, bounds: Bounds, relation: str = "add_remove", max_rows: int = 1) -> Ladder:
+def min(x: ArrayLike | Order, *, bounds: Bounds, relation: str = "add_remove", max_rows: int = 1) -> Ladder:
     """The smallest value.
 
     Theorem. Add_remove, one row: A(k) = max(x_(k+1) - L, x_(k+2) - x_(1)), the second term only while k + 2 <= n, exactly. People:
@@ -89,7 +89,7 @@ def min(x: ArrayLike, *, bounds: Bounds, relation: str = "add_remove", max_rows:
     return Ladder(block, order.width, order.n)
 
 
-def max(x: ArrayLike, *, bounds: Bounds, relation: str = "add_remove", max_rows: int = 1) -> Ladder:
+def max(x: ArrayLike | Order, *, bounds: Bounds, relation: str = "add_remove", max_rows: int = 1) -> Ladder:
     """The largest value.
 
     Theorem. Add_remove, one row: A(k) = max(U - x_(n-k), x_(n) - x_(n-k-1)), exactly. People: `quantile_box` at q = 1. Replace:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import logging
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -14,19 +15,34 @@ from sordino.errors import QueryError, ReleaseFailed, SordinoError
 from sordino.ledger import Book, Entry
 from sordino.noise import draw as exact_draw
 from sordino.noise import fresh_id
+from sordino.privacy.cost import Cost
 from sordino.privacy.discrete import UniformInteger
-from sordino.session.settled import Settled
+from sordino.session.record import join
 from sordino.summaries import Draw
 
-__all__ = ["execute", "rehearse"]
+__all__ = ["Payable", "execute", "execute_batch", "rehearse"]
 
 log = logging.getLogger("sordino")
 LOST = "The charge stands and no answer was recorded."
 AGAIN = "Ask again as a new release."
 
 
+class Payable(Protocol):
+    """A release before it happens: what is charged, what is asked, how it is rehearsed and recorded."""
+
+    @property
+    def key(self) -> bytes: ...
+    @property
+    def cost(self) -> Cost: ...
+    @property
+    def mechanism(self) -> str: ...
+    def converse(self, open_frame: Any, draw: Draw) -> tuple[Any, Any]: ...
+    def record(self, groups: Any, answers: Any, entry: Entry, balance: Any) -> bytes: ...
+    def rehearse(self, draw: Draw) -> None: ...
+
+
 def execute(
-    plan: Settled,
+    plan: Payable,
     ledger: Book,
     engine: Engine,
     *,
@@ -42,14 +58,40 @@ def execute(
     """
     rehearse(plan)
     entry = ledger.charge(request or fresh_id(), plan.key, plan.cost, analyst)
+    return _paid(entry, lambda: _look(plan, ledger, engine, entry, draw), ledger, owner_log)
+
+
+def execute_batch(
+    plans: Sequence[tuple[Payable, Engine]],
+    key: bytes,
+    ledger: Book,
+    *,
+    request: str | None = None,
+    analyst: str | None = None,
+    draw: Draw = exact_draw,
+    owner_log: Callable[[str], None] | None = None,
+) -> bytes:
+    """Several releases under one charge, all or nothing. Their prices are fixed before the first is drawn, so they compose as one event."""
+    for plan, _ in plans:
+        rehearse(plan)
+    entry = ledger.charge_batch(request or fresh_id(), key, [plan.cost for plan, _ in plans], analyst)
+    members = [entry._replace(id=f"{entry.id}.{i}") for i in range(1, len(plans) + 1)]
+    answers = (_look(plan, ledger, engine, member, draw) for (plan, engine), member in zip(plans, members, strict=True))
+    return _paid(entry, lambda: join(list(answers)), ledger, owner_log)
+
+
+def _paid(entry: Entry, look: Callable[[], bytes], ledger: Book, owner_log: Callable[[str], None] | None) -> bytes:
+    """The answer of a charge: the recorded one, or the one that `look` computes, sealed before anyone sees it."""
     if entry.state == "sealed" and entry.answer is not None:
         return entry.answer
     if entry.state != "new":
         raise ReleaseFailed("SRD-402", LOST, AGAIN)
     answer = None
     try:
-        answer = _look(plan, ledger, engine, entry, draw)
+        answer = look()
+        ledger.seal(entry, answer)
     except BaseException:
+        answer = None
         with contextlib.suppress(BaseException):  # a log that cannot be written must not say why it was needed
             if owner_log is not None:
                 owner_log(traceback.format_exc())
@@ -58,18 +100,16 @@ def execute(
     return answer
 
 
-def _look(plan: Settled, ledger: Book, engine: Engine, entry: Entry, draw: Draw) -> bytes:
+def _look(plan: Payable, ledger: Book, engine: Engine, entry: Entry, draw: Draw) -> bytes:
     """In a function of its own, so that salt and summaries are gone from every frame a traceback of the caller could show."""
     log.info("charged %s for %s", plan.cost, plan.mechanism)
     with np.errstate(all="ignore"):  # numpy warns about values, and a warning is something visible
         salt = draw(UniformInteger(0, 2**128 - 1))
         groups, answers = plan.converse(lambda frame: engine.bounded(frame, salt), draw)
-        answer = plan.record(groups, answers, entry, ledger.balance(entry))
-    ledger.seal(entry, answer)
-    return answer
+        return plan.record(groups, answers, entry, ledger.balance(entry))
 
 
-def rehearse(plan: Settled) -> None:
+def rehearse(plan: Payable) -> None:
     """Hold the whole conversation with a table of no rows: what cannot be asked, drawn or recorded is refused here, for nothing."""
     try:
         plan.rehearse(exact_draw)

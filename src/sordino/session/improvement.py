@@ -101,7 +101,7 @@ def second_price(query: Query, known: list[Noise], wish: Wish) -> Fraction | Non
         return drawn is not None and half_width([*known, drawn]) <= within
 
     try:
-        most: Fraction | None = price(query, wish)
+        most: Fraction | None = price(query, wish).epsilon
     except (QueryError, BudgetExceeded):
         most, _ = ceiling(query)  # out of reach for one draw, perhaps not for the mean
     if most is None or not enough(most):

@@ -7,12 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sordino.engines.source import open_source
+from sordino.engines.choice import open_engine
+from sordino.engines.public import read_public
 from sordino.errors import QueryError
 from sordino.ledger import Balance, Book, Budget, open_ledger
 from sordino.plan.dataset import Dataset, read_dataset
+from sordino.plan.scope import Catalogue
+from sordino.plan.select import read_select
 from sordino.schema.declaration import complete
 from sordino.schema.nearest import nearest
+from sordino.session.query import Query
 from sordino.session.table import Table
 
 __all__ = ["Opened", "open_dataset"]
@@ -36,13 +40,20 @@ class Opened:
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self.tables]
 
+    def sql(self, text: str) -> Query:
+        """The question an SQL statement asks of one private table, with public tables joined to it."""
+        some = next(iter(self.tables.values()))
+        columns = {name: opened.columns for name, opened in self.tables.items()}
+        selected = read_select(text, Catalogue(columns, some.publics, self.declared.unit.column))
+        return Query(self.tables[selected.asked.table], selected.asked, selected.arrangement)
+
     @property
     def budget(self) -> Balance:
         return self.ledger.budget
 
     def close(self) -> None:
         for opened in self.tables.values():
-            opened.engine.close()
+            opened.close_engines()
         self.ledger.close()
 
     def __enter__(self) -> Opened:
@@ -56,7 +67,7 @@ class Opened:
 
 
 def open_dataset(path: str | os.PathLike[str]) -> Opened:
-    """Open a dataset file. Headers are read, rows are not."""
+    """Open a dataset file. Of private tables headers are read and rows are not; public tables are read and checked."""
     declared = read_dataset(path)
     allowance = declared.budget
     purses: dict[str, Any] = dict(allowance.analysts)
@@ -65,7 +76,10 @@ def open_dataset(path: str | os.PathLike[str]) -> Opened:
     try:
         for name, item in declared.tables.items():
             if not item.public:
-                readers[name] = open_source(item.source, tuple(item.columns.values()))
+                readers[name] = open_engine(item.source, tuple(item.columns.values()))
+        publics = {
+            name: read_public(name, item.source, item.columns, item.unique) for name, item in declared.tables.items() if item.public
+        }
         known = {name: complete(declared.tables[name].columns, reader.header()) for name, reader in readers.items()}
         for name, columns in known.items():
             readers[name].columns = columns
@@ -99,6 +113,7 @@ def open_dataset(path: str | os.PathLike[str]) -> Opened:
             declared.fold_ids,
             declared.unit_word,
             declared.owner_log,
+            publics=publics,
         )
         for name, reader in readers.items()
     }

@@ -23,6 +23,9 @@ from sordino.sensitivity.order import rank
 from sordino.session.card import Card
 from sordino.session.release import Paid, Release
 from sordino.summaries import Counts, Draw, Near, Nearness, RankWindow, Rung, Scores, Stair, Tally, Value
+from sordino.summaries.moment import ONE, Gradient, Gram
+from sordino.summaries.product import answer, quantised
+from sordino.summaries.totals import Rows, Sorted
 from sordino.summaries.window import rank_window
 
 __all__ = ["Owned", "owned", "release"]
@@ -54,8 +57,14 @@ class Owned:
                 low, high = (int(b) for b in as_bounds(self.bounds))
                 x = np.sort(np.floor(np.clip(_numbers(self.data), low, high)).astype(np.int64))
                 return rank_window(x, request.q, request.radius, low, high)
+            case Rows():
+                low, high = (int(b) for b in as_bounds(self.bounds))
+                x = np.sort(np.floor(np.clip(_numbers(self.data), low, high)).astype(np.int64))
+                return Sorted(x, len(x))
+            case Gram() | Gradient():
+                return answer(_coordinates(self.data, len(request.terms)), request)
             case Stair():
-                return self._rung(request.beta)
+                return self.data if isinstance(self.data, Rung) else self._rung(request.beta)
             case Nearness():
                 return self._near(request.above)
         raise QueryError("SRD-105", f"the data cannot answer {type(request).__name__}.", "Use a mechanism that fits the data.")
@@ -130,6 +139,13 @@ def _numbers(data: Any) -> NDArray[np.float64]:
     if np.isnan(x).any():
         raise QueryError("SRD-105", "the data contain NaN.", "Drop or replace missing values first.")
     return x
+
+
+def _coordinates(data: Any, width: int) -> NDArray[np.float64]:
+    """Rows of numbers in [-1, 1], the target last, as whole coordinates behind a constant; what is outside is clamped."""
+    rows = np.asarray(data, float)
+    rows = rows.reshape(len(rows), -1) if len(rows) else np.empty((0, width))
+    return np.column_stack([np.full(len(rows), float(ONE)), quantised(rows, -1.0, 1.0)])
 
 
 def _whole(data: Any) -> NDArray[np.int64]:

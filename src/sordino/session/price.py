@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from sordino.errors import BudgetExceeded, QueryError
-from sordino.statistics import count
+from sordino.errors import BudgetExceeded, QueryError, SordinoError
+from sordino.session.forecast import outlook
+from sordino.statistics import bundles, count
 
 if TYPE_CHECKING:
     from sordino.session.query import Query
     from sordino.session.release import Release
 
-__all__ = ["LEAST", "Wish", "as_wish", "ceiling", "meets", "price", "public_rows", "widths"]
+__all__ = ["LEAST", "Offer", "Wish", "as_wish", "ceiling", "meets", "price", "public_rows", "rank_wish", "widths"]
 
 MOST = Fraction(20)  # above it a release has no meaningful privacy, and no accuracy is worth that
 LEAST = Fraction(1, 10**6)
+CLOSE = Fraction(101, 100)  # a price is found to 1%, and to 4% where every look is a simulation
 Wish = dict[str, float]
+Weights = Mapping[tuple[str, ...], Fraction]
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A price that meets a wish, and how it is divided among the draws of a release with several."""
+
+    epsilon: Fraction
+    weights: Weights | None = None
+    way: str | None = None  # the mechanism, where the planner's first choice has no predictable error
 
 
 def as_wish(within: Any, names: tuple[str, ...]) -> Wish:
@@ -35,8 +49,22 @@ def as_wish(within: Any, names: tuple[str, ...]) -> Wish:
     return {name: float(width) for name, width in said.items()}
 
 
-def meets(release: Release, wish: Wish) -> bool:
-    """Whether a recorded answer's own interval is narrow enough, in every group and part."""
+def rank_wish(share: Any, query: Query) -> Wish:
+    """A share of the rows as a number of ranks, for every statistic asked; needs a public number of rows."""
+    number = isinstance(share, int | float | Fraction) and not isinstance(share, bool)
+    if not number or not 0 < share < 1:
+        raise QueryError("SRD-103", f"within_rank is {share!r}.", "Give a share of the rows, such as 0.01.")
+    rows = public_rows(query)
+    if rows is None:
+        what = "a share of the rows means nothing while their number is unknown."
+        raise QueryError("SRD-103", what, "Give size=, or release a count of the same rows first.")
+    return dict.fromkeys(query.asked.statistics, float(share) * rows)
+
+
+def meets(release: Release, wish: Wish, *, ranks: bool = False) -> bool:
+    """Whether a recorded answer's own bar is narrow enough, in every group and part."""
+    if ranks:
+        return all(name in release.rank_bars and release.rank_bars[name][1] <= most for name, most in wish.items())
     for name, width in wish.items():
         lows, highs = release.answers.get(f"{name}_low", [None]), release.answers.get(f"{name}_high", [None])
         halves = [half for low, high in zip(lows, highs, strict=True) for half in _halves(low, high)]
@@ -59,42 +87,93 @@ def public_rows(query: Query) -> int | None:
         return None
     if query.asked.where is None and query.table.size is not None:
         return query.table.size
-    counted = query.alone(count=count()).recorded()
+    counted = query.alone(count=count()).by_mechanism(None).recorded()
     lows = [release.low for release in counted if release.low is not None and release.low > 0]
     return max(lows) if lows else None
 
 
-def widths(query: Query, epsilon: Fraction, delta: Any = None) -> dict[str, float | None]:
-    """The predicted 95% half-width of each statistic at a price; None where it is private or depends on an unknown number of rows."""
-    plan, rows = query.settle(epsilon, delta), public_rows(query)
-    found = {name: step.width(rows) for name, step in plan.steps.items()}
-    return {name: found.get(name) for name in plan.names}
+def widths(
+    query: Query, offer: Offer, delta: Any = None, *, ranks: bool = False, names: Wish | None = None
+) -> dict[str, float | None]:
+    """The predicted 95% half-width of each statistic at a price (in ranks, if so wished); None where public facts do not say."""
+    view = outlook(query, guess=False)
+    view = replace(view, twin=None) if ranks else view
+    plan = query.settle(offer.epsilon, delta, weights=offer.weights, way=offer.way, rows=view.rows)
+    wanted = [name for name in plan.names if names is None or name in names]
+    found = {name: view.forecast(name, plan) for name in wanted}
+    return {name: known.ranks if ranks else known.half_width for name, known in found.items()}
 
 
-def price(query: Query, wish: Wish, delta: Any = None) -> Fraction:
-    """The least epsilon, to 1%, at which every half-width is predicted to be small enough."""
+def price(query: Query, wish: Wish, delta: Any = None, *, ranks: bool = False) -> Offer:
+    """The least epsilon, to 1%, at which every half-width is predicted to be small enough.
+
+    Where several independent draws are wished for, each is priced alone first, and the whole is divided in that proportion.
+    """
+    way = _predictable(query, wish, delta, ranks=ranks)
+    weights = _weights(query, wish, delta, ranks=ranks)
 
     def missed(epsilon: Fraction) -> float:
         """How many times too wide the worst one is."""
-        found = widths(query, epsilon, delta)
-        unknown = [name for name in wish if found[name] is None]
-        if unknown:
-            what = f"the error of {unknown[0]} cannot be predicted from public facts."
-            raise QueryError("SRD-103", what, "Give size=, release a count of the same rows first, or ask with epsilon=.")
+        found = widths(query, Offer(epsilon, weights, way), delta, ranks=ranks, names=wish)
         return max(width / wish[name] for name, width in found.items() if name in wish and width is not None)
 
     top, why = ceiling(query)
     if top is None or missed(top) > 1:
-        best = {} if top is None else {name: width for name, width in widths(query, top, delta).items() if name in wish}
-        reach = f"The best half-width is {', '.join(f'{width:.4g}' for width in best.values())} at epsilon {float(top):.4g}." if top else ""
+        found = {} if top is None else widths(query, Offer(top, weights, way), delta, ranks=ranks, names=wish)
+        best = {name: width for name, width in found.items() if name in wish}
+        word = "rank half-width" if ranks else "half-width"
+        reach = f"The best {word} is {', '.join(f'{width:.4g}' for width in best.values())} at epsilon {float(top):.4g}." if top else ""
         if top == MOST:
             raise QueryError("SRD-103", "this accuracy is out of reach.", f"{reach} Ask for that or more.", best=best)
         raise BudgetExceeded("SRD-301", f"this accuracy is out of reach: {why}.", reach, best=best)
+    simulated = not ranks and query.table.twin_rows is not None
+    return Offer(_least(missed, top, CLOSE**4 if simulated else CLOSE), weights, way)
+
+
+def _least(missed: Callable[[Fraction], float], top: Fraction, close: Fraction) -> Fraction:
     low, high = LEAST, top
-    while high > low * Fraction(101, 100):
+    while high > low * close:
         middle = Fraction(f"{math.sqrt(low * high):.4g}")  # a price people can read
         low, high = (low, middle) if missed(middle) <= 1 else (middle, high)
     return high
+
+
+def _predictable(query: Query, wish: Wish, delta: Any, *, ranks: bool) -> str | None:
+    """The planner's first choice (None), or for one statistic the first way whose error public facts predict; an error if none is."""
+    found = widths(query, Offer(Fraction(1)), delta, ranks=ranks, names=wish)
+    unknown = [name for name in wish if found[name] is None]
+    if not unknown:
+        return None
+    if len(query.asked.statistics) == 1 and query.asked.mechanism is None:
+        for way in query.ways(unknown[0], Fraction(1), query.settle(Fraction(1), delta))[1:]:
+            with contextlib.suppress(SordinoError):
+                if widths(query, Offer(Fraction(1), way=way), delta, ranks=ranks, names=wish)[unknown[0]] is not None:
+                    return way
+    if ranks:
+        raise QueryError("SRD-103", f"{unknown[0]} has no rank bar.", "Ask with within=, or with epsilon=.")
+    what = f"the error of {unknown[0]} cannot be predicted from public facts."
+    fix = "Give size= or release a count of the same rows first; for quantiles give twin= or ask with within_rank=; or give epsilon=."
+    raise QueryError("SRD-103", what, fix)
+
+
+def _weights(query: Query, wish: Wish, delta: Any, *, ranks: bool) -> Weights | None:
+    """What each draw needs when it is alone, to 1%; None with one draw, with private keys, or where some draw has no wish."""
+    plan = query.settle(Fraction(1), delta)
+    members = bundles(query.asked.statistics, plan.context)
+    if len(members) == 1 or plan.context.private_keys or any(not set(m) & set(wish) for m in members):
+        return None
+    alone = {m: query.alone(**{label: query.asked.statistics[label] for label in m}) for m in members}
+
+    def needed(members: tuple[str, ...]) -> Fraction:
+        wishes = {label: wish[label] for label in members if label in wish}
+
+        def missed(epsilon: Fraction) -> float:
+            found = widths(alone[members], Offer(epsilon), delta, ranks=ranks, names=wishes)
+            return max((width or 0) / wishes[name] for name, width in found.items() if name in wishes)
+
+        return _least(missed, MOST, CLOSE)
+
+    return {m: needed(m) for m in members}
 
 
 def ceiling(query: Query) -> tuple[Fraction | None, str]:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import html
 import logging
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from sordino.errors import QueryError
+from sordino.plan.arrangement import Arrangement
 from sordino.plan.query import Query as Question
 from sordino.plan.recall import question, recall_key
 from sordino.privacy.number import as_delta, as_epsilon
 from sordino.session.execute import execute
+from sordino.session.explanation import Explanation, explain
 from sordino.session.improvement import combine, half_width, noise_of, second_price
-from sordino.session.price import Wish, as_wish, meets, price
+from sordino.session.preview import EPSILONS, Preview, preview
+from sordino.session.price import Wish, as_wish, meets, price, public_rows, rank_wish
 from sordino.session.release import Release
 from sordino.session.settled import Settled, settle
 from sordino.session.verbs import Verbs
@@ -34,12 +38,16 @@ class Query(Verbs):
 
     table: Table = field(repr=False)
     asked: Question
+    arrangement: Arrangement | None = None  # how released rows are shown; no part of the question
 
     def _ask(self, statistic: Any) -> Query:
         return replace(self, asked=self.asked.agg(**{statistic.label: statistic}))
 
     def _condition(self, text: str) -> Any:
         return self.table._condition(text)
+
+    def _declared(self) -> Any:
+        return self.asked.columns
 
     def where(self, condition: str) -> Query:
         """Keep only rows that also fulfil this condition."""
@@ -63,14 +71,64 @@ class Query(Verbs):
         """The same rows, with these statistics in place of those asked."""
         return replace(self, asked=replace(self.asked, statistics={}).agg(**asked))
 
-    def settle(self, epsilon: Any, delta: Any = None) -> Settled:
-        """The plan at a price: what would be charged, asked and recorded. Uses public facts only."""
-        return settle(self.table, self.asked, as_epsilon(epsilon), None if delta is None else as_delta(delta, zero=True))
+    def by_mechanism(self, name: str | None, propose: Any = None, otherwise: str = "refuse") -> Query:
+        """Answer by a named mechanism instead of the planner's choice."""
+        return replace(self, asked=self.asked.by_mechanism(name, propose, otherwise))
+
+    def settle(
+        self, epsilon: Any, delta: Any = None, *, rows: int | None = None, weights: Any = None, way: str | None = None
+    ) -> Settled:
+        """The plan at a price: what would be charged, asked and recorded. Uses public facts only.
+
+        `way` is the planner's choice when another than the first is wanted; a mechanism the caller named comes before it.
+        """
+        price, share = as_epsilon(epsilon), None if delta is None else as_delta(delta, zero=True)
+        known = public_rows(self) if rows is None else rows
+        return settle(self.table, self.asked, price, share, rows=known, weights=weights, way=way)
+
+    def ways(self, name: str, epsilon: Fraction, plan: Settled) -> tuple[str, ...]:
+        """The short names of the mechanisms that can answer one statistic, the planner's choice first."""
+        offered = plan.cost.delta or self.table.ledger.terms.filter.cap.delta
+        return tuple(self.asked.statistics[name].ways(epsilon, offered, plan.context))
+
+    def preview(self, *, epsilons: Any = EPSILONS, within: Any = None, within_rank: Any = None, delta: Any = None) -> Preview:
+        """The price list of this question: epsilon, error, share of the budget. Free; never opens the private source.
+
+        With `within` or `within_rank` the first line is the price of that wish.
+        """
+        wish = self._wish(within, within_rank)
+        return preview(self, epsilons=epsilons, wish=wish, ranks=within_rank is not None, delta=delta)
+
+    def explain(
+        self, epsilon: Any, *, delta: Any = None, mechanism: str | None = None, propose: Any = None, otherwise: str = "refuse"
+    ) -> Explanation:
+        """The mechanism chosen at this price, why, what was rejected and by how much, the theorem and the cost. Free."""
+        query = self if mechanism is None and propose is None else self.by_mechanism(mechanism, propose, otherwise)
+        return explain(query, as_epsilon(epsilon), delta)
+
+    def _wish(self, within: Any, within_rank: Any) -> Wish | None:
+        if within is not None and within_rank is not None:
+            raise QueryError("SRD-101", "within and within_rank are two wishes.", "Give one of them.")
+        if within_rank is not None:
+            return rank_wish(within_rank, self)
+        return None if within is None else as_wish(within, tuple(self.asked.statistics))
 
     def key(self) -> bytes:
         """What makes a repeat of this question free."""
         asked = question(self.asked, self.table.unit, fold_ids=self.table.fold_ids)
         return recall_key(self.table.dataset, self.table.version, asked)
+
+    def _one_price(self, epsilon: Any, within: Any, within_rank: Any) -> None:
+        if (epsilon is None) == (within is None and within_rank is None):
+            raise QueryError("SRD-101", "a release needs one price.", "Give epsilon=, or within= for a half-width at 95%.")
+
+    def priced(self, *, epsilon: Any = None, delta: Any = None, within: Any = None, within_rank: Any = None) -> Settled:
+        """The plan at a price, or at the least price of a wish: what `release` would charge if nothing is recorded. Free."""
+        self._one_price(epsilon, within, within_rank)
+        if epsilon is not None:
+            return self.settle(epsilon, delta)
+        offer = price(self, self._wish(within, within_rank) or {}, delta, ranks=within_rank is not None)
+        return self.settle(offer.epsilon, delta, weights=offer.weights, way=offer.way)
 
     def release(
         self,
@@ -78,22 +136,31 @@ class Query(Verbs):
         epsilon: Any = None,
         delta: Any = None,
         within: Any = None,
+        within_rank: Any = None,
+        mechanism: str | None = None,
+        propose: Any = None,
+        otherwise: str = "refuse",
         fresh: bool = False,
         analyst: str | None = None,
         request: str | None = None,
     ) -> Release:
         """Pay, look, draw. A recorded answer at this price or more, or as accurate as wished, is returned at no price.
 
-        `within` is a half-width at 95%, in the statistic's unit (a dict by name for several); fresh=True pays again.
+        `within` is a half-width at 95%, in the statistic's unit (a dict by name for several); `within_rank` a share of the rows, for
+        quantiles. `mechanism` names one instead of the planner's choice: "ptr" tests the bound `propose` on the local sensitivity and
+        answers `otherwise` ("refuse" or "global") when it fails. fresh=True pays again.
         """
-        if (epsilon is None) == (within is None):
-            raise QueryError("SRD-101", "a release needs one price.", "Give epsilon=, or within= for a half-width at 95%.")
-        wish = None if within is None else as_wish(within, tuple(self.asked.statistics))
-        wanted = None if epsilon is None else as_epsilon(epsilon)
-        recorded = None if fresh else self.recall(wanted, wish)
+        if mechanism is not None or propose is not None:
+            other = self.by_mechanism(mechanism, propose, otherwise)
+            return other.release(
+                epsilon=epsilon, delta=delta, within=within, within_rank=within_rank, fresh=fresh, analyst=analyst, request=request
+            )
+        self._one_price(epsilon, within, within_rank)
+        wish, ranks = self._wish(within, within_rank), within_rank is not None
+        recorded = None if fresh else self.recall(None if epsilon is None else as_epsilon(epsilon), wish, ranks=ranks)
         if recorded is not None:
             return recorded
-        plan = self.settle(price(self, wish, delta) if wish is not None else wanted, delta)
+        plan = self.priced(epsilon=epsilon, delta=delta, within=within, within_rank=within_rank)
         sealed = execute(
             plan,
             self.table.ledger,
@@ -102,17 +169,17 @@ class Query(Verbs):
             analyst=analyst,
             owner_log=self.table.log_failure,
         )
-        return Release.from_bytes(sealed, query=self)
+        return replace(Release.from_bytes(sealed, query=self), more=self.table.budget.more(plan.cost))
 
     def recorded(self) -> list[Release]:
         """Every recorded answer to this question, oldest first; open to every analyst of the dataset."""
         return [Release.from_bytes(item, recalled=True, query=self) for item in self.table.ledger.recall(self.key())]
 
-    def recall(self, epsilon: Fraction | None, wish: Wish | None = None) -> Release | None:
+    def recall(self, epsilon: Fraction | None, wish: Wish | None = None, *, ranks: bool = False) -> Release | None:
         """The recorded answer with the largest epsilon among those that satisfy the wish; the oldest on ties."""
 
         def enough(found: Release) -> bool:
-            return meets(found, wish) if wish is not None else epsilon is not None and found.cost.exact.epsilon >= epsilon
+            return meets(found, wish, ranks=ranks) if wish is not None else epsilon is not None and found.cost.exact.epsilon >= epsilon
 
         return max(filter(enough, self.recorded()), key=lambda found: found.cost.exact.epsilon, default=None)
 
@@ -148,6 +215,9 @@ class Query(Verbs):
             return self.release(within=within, fresh=True, analyst=analyst)
         found.append(self.release(epsilon=cost, fresh=True, analyst=analyst))
         return combine(found, [noise for item in found if (noise := noise_of(self, item.cost.exact.epsilon)) is not None])
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(repr(self))}</pre><small>.preview() shows prices, .release(within=...) pays</small>"
 
     def __repr__(self) -> str:
         by = f" by {', '.join(self.asked.by)}" if self.asked.by else ""

@@ -9,7 +9,7 @@ from typing import Any
 
 from sordino.summaries import Refused
 
-__all__ = ["decode", "encode"]
+__all__ = ["decode", "encode", "join", "split"]
 
 
 def _plain(value: Any) -> Any:
@@ -77,3 +77,13 @@ def encode(record: dict[str, Any]) -> bytes:
 def decode(data: bytes) -> dict[str, Any]:
     record: dict[str, Any] = _rich(json.loads(data))
     return record
+
+
+def join(answers: list[bytes]) -> bytes:
+    """Several answers under one seal."""
+    return encode({"members": answers})
+
+
+def split(data: bytes) -> list[bytes]:
+    """The answers of a batch, in the order they were asked."""
+    return list(decode(data)["members"])

@@ -9,7 +9,10 @@ import numpy as np
 
 from sordino.errors import QueryError
 from sordino.schema.frame import Frame
-from sordino.summaries.totals import GroupTotals, Ranks, Totals
+from sordino.summaries.clip import Clipped
+from sordino.summaries.middle import Middles, middle
+from sordino.summaries.moment import Gradient, Gram, Products, Slope
+from sordino.summaries.totals import GroupTotals, Item, Ranks, Rows, Sorted, Totals
 from sordino.summaries.window import rank_window
 
 __all__ = ["Nobody"]
@@ -25,8 +28,21 @@ class Nobody:
         if isinstance(request, Totals):
             groups = () if self.frame.by else ((),)
             return GroupTotals(groups, {item: np.zeros(len(groups), np.int64) for item in request.items})
-        if isinstance(request, Ranks):
+        if isinstance(request, Clipped):
+            keys, items = request.keys if request.keys is not None else ((),), (Item("rows", request.column), Item("sum", request.column))
+            return GroupTotals(keys, {item: np.zeros(len(keys), np.int64) for item in items})
+        if isinstance(request, Ranks | Middles):
             width = next(column for column in self.frame.columns if column.name == request.column).grid().width
             nothing = np.empty(0, np.int64)
+            if isinstance(request, Middles):
+                return iter([middle(nothing, kept, request.radius, width) for kept in request.kept])
             return iter([tuple(rank_window(nothing, q, request.radius, 0, width) for q in request.q)])
+        if isinstance(request, Rows):
+            return iter([Sorted(np.empty(0, np.int64), 0)])
+        if isinstance(request, Gram | Gradient):
+            groups, size = (() if self.frame.by else ((),)), len(request.terms)
+            if isinstance(request, Gram):
+                return Products(groups, np.zeros((len(groups), size, size), object))
+            cells = request.octaves + 1 if request.octaves else 0
+            return Slope(groups, np.zeros((len(groups), size), object), np.zeros((len(groups), cells), object))
         raise QueryError("SRD-106", f"an engine does not answer {type(request).__name__}.", "Ask for another statistic.")

@@ -10,8 +10,9 @@ from fractions import Fraction
 from typing import Any
 
 from sordino.errors import QueryError
+from sordino.plan.arrangement import Arrangement
 from sordino.privacy.cost import Cost
-from sordino.session import export, shape, view
+from sordino.session import export, sampling, shape, view
 from sordino.session.card import Card
 from sordino.session.record import decode, encode
 from sordino.summaries import Refused
@@ -54,7 +55,9 @@ class Release:
     raw: dict[str, list[Any]] = field(default_factory=dict)  # the drawn numbers, so that another level of the interval costs nothing
     shapes: dict[str, shape.Shape] = field(default_factory=dict)
     recalled: bool = field(default=False, compare=False)
+    more: int | None = field(default=None, compare=False)  # releases at this price that the budget still paid for when it was drawn
     query: Any = field(default=None, compare=False, repr=False)
+    arrangement: Arrangement | None = field(default=None, compare=False, repr=False)  # not sealed: how the rows are shown
 
     @property
     def grouped(self) -> bool:
@@ -87,12 +90,20 @@ class Release:
         """Whether the answer, or that of any group, is "refused"."""
         return any(isinstance(value, Refused) for name in self.names for value in self.answers[name])
 
-    def interval(self, level: float = 0.95) -> tuple[Any, Any] | None:
-        """The interval at a level: post-processing of the drawn numbers, at no price. None where the bar has no ends."""
+    def interval(self, level: float = 0.95, *, kind: str = "noise") -> tuple[Any, Any] | None:
+        """The interval at a level: post-processing of the drawn numbers, at no price. None where the bar has no ends.
+
+        kind="noise" is about the answer these rows would have without noise; kind="total", for means, about the population they are a
+        sample of: it takes the error of sampling from a released std of the same rows.
+        """
         if isinstance(level, bool) or not isinstance(level, int | float) or not 0 < level < 1:
             raise QueryError("SRD-103", f"level is {level!r}.", "Give a level between 0 and 1.")
+        if kind not in ("noise", "total"):
+            raise QueryError("SRD-106", f"kind {kind!r} is unknown.", 'Use "noise" or "total".')
         if self.low is None or self.high is None:
             return None
+        if kind == "total":
+            return sampling.total(self, float(level))
         if level == 0.95:
             return self.low, self.high
         if self.query is None:
@@ -123,7 +134,15 @@ class Release:
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Columns in key order: the group columns, then each statistic with its ends (name, name_low, name_high)."""
-        return shape.columns(self)
+        return shape.columns(self.arranged())
+
+    def arranged(self) -> Release:
+        """The same release with its rows sorted, cut and named as the statement that asked for it wishes."""
+        if self.arrangement is None or not self.grouped:
+            return self
+        rows = self.arrangement.rows({**self.keys, **self.answers}, len(next(iter(self.keys.values()))))
+        keys = {self.arrangement.shown(name): [cells[row] for row in rows] for name, cells in self.keys.items()}
+        return replace(self, keys=keys, answers={name: [c[row] for row in rows] for name, c in self.answers.items()}, arrangement=None)
 
     def to_bytes(self) -> bytes:
         """What the ledger seals. Canonical: the same release is the same bytes."""
@@ -139,7 +158,8 @@ class Release:
         cost = Paid(Cost.from_dict(found["cost"]), charged)
         facts = (tuple(found["names"]), cost, found["mechanism"], found["bar"], found["id"], Card(found["card"]))
         return cls(
-            found["answers"], found["keys"], *facts, found["ranks"], found["raw"], found["shapes"], recalled=recalled, query=query
+            found["answers"], found["keys"], *facts, found["ranks"], found["raw"], found["shapes"], recalled=recalled, query=query,
+            arrangement=getattr(query, "arrangement", None),
         )  # fmt: skip
 
     def __getstate__(self) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from sordino.engines.port import Bounded
-from sordino.engines.text import check
 from sordino.errors import QueryError
 from sordino.ledger import Balance, Entry
 from sordino.plan.binding import context, frame
@@ -25,6 +24,7 @@ from sordino.session.release import Paid, Release
 from sordino.session.shape import Shape, shape
 from sordino.statistics import Answer, Context, Plan, Step, plan_steps
 from sordino.statistics.port import Groups
+from sordino.statistics.share import THRIFTY
 from sordino.summaries import Draw
 
 if TYPE_CHECKING:
@@ -71,6 +71,14 @@ class Settled:
     def bar(self) -> str:
         bars = list(dict.fromkeys(self.bar_of(name) for name in self.names))
         return bars[0] if len(bars) == 1 else "mixed"
+
+    @property
+    def appears(self) -> str:
+        """How large a private key, or the lead of the most frequent value, must be to be shown; empty where everything is."""
+        said = [] if self.plan.keys is None else [f"{self.plan.keys.threshold:,}"]
+        least = (getattr(step, "shown_from", None) for step in self.steps.values())
+        said += [f"{size:,}" for size in least if size is not None]
+        return ", ".join(said)
 
     @cached_property
     def certificates(self) -> Sequence[Certificate]:
@@ -137,20 +145,33 @@ class Settled:
         return Release(columns, keys, self.names, paid, self.mechanism, self.bar, id, card, ranks, raw, self.shapes)
 
 
-def settle(table: Table, asked: Question, epsilon: Fraction, delta: Fraction | None) -> Settled:
+def settle(
+    table: Table,
+    asked: Question,
+    epsilon: Fraction,
+    delta: Fraction | None,
+    *,
+    rows: int | None = None,
+    weights: Any = None,
+    way: str | None = None,
+) -> Settled:
     """Split the price, build the frames, collect the card's facts: all from public facts. What no engine could read is refused here."""
-    public = context(asked, table.unit, size=table.size)
+    public = context(asked, table.unit, size=table.size, rows=rows)
     pool = table.ledger.terms.filter.cap.delta
-    needs = public.private_keys or any(statistic.needs_delta(public) for statistic in asked.statistics.values())
+    thrifty = asked.mechanism in THRIFTY
+    needs = thrifty or public.private_keys or any(statistic.needs_delta(public) for statistic in asked.statistics.values())
     if needs and not (delta if delta is not None else pool):
+        if thrifty:
+            raise QueryError("SRD-102", f"mechanism {asked.mechanism!r} takes a delta, and the budget has none.", "Name another one.")
         what = "the keys of this question are private, which takes a delta, and the budget has none."
         raise QueryError("SRD-102", what, "Without a delta: declare the public keys with keys=. Or give the budget a delta such as 1e-6.")
-    plan = plan_steps(_placed(asked), epsilon, pool * POOL_SHARE if delta is None else delta, public)
+    offered = pool * POOL_SHARE if delta is None else delta
+    plan = plan_steps(_placed(asked), epsilon, offered, public, way=asked.mechanism or way, weights=weights)
     own = frame(asked, table.unit, fold_ids=table.fold_ids)
     cells = (frame(asked, table.unit, fold_ids=table.fold_ids, counted=part.counted) for part in plan.parts if part.counted is not None)
     frames = (own, *cells)
     for wanted in frames:
-        check(wanted, table.columns)
+        table.engine.check(wanted)
     words = question(asked, table.unit, fold_ids=table.fold_ids)
     unit = table.unit
     who = {"unit": table.unit_word, "relation": unit.relation.value, "max_rows": unit.max_rows, "max_groups": unit.max_groups}

@@ -12,6 +12,7 @@ from sordino.statistics.peak import Mode
 from sordino.statistics.port import Statistic
 from sordino.statistics.position import Quantiles
 from sordino.statistics.predicates import Counts
+from sordino.statistics.regression import Regression
 from sordino.summaries import Refused
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ def shape(label: str, statistic: Statistic) -> Shape | None:
             return {"columns": [f"quantile({statistic.column}, {q})" if own else f"{label}_{q}" for q in levels]}
         case Counts():
             return {"columns": [f"count({describe(p)})" if own else f"{label}_{i}" for i, p in enumerate(statistic.predicates, 1)]}
+        case Regression():
+            return {"cells": "term", "count": "coefficient" if own else label}
         case Histogram():
             return {"cells": "key" if statistic.bins is None else "bin", "count": "count" if own else label}
         case Mode() if statistic.k > 1:

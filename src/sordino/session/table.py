@@ -6,20 +6,26 @@ import logging
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from sordino.engines.choice import open_engine
 from sordino.engines.port import Engine
-from sordino.engines.source import open_source
 from sordino.errors import QueryError
 from sordino.ledger import Balance, Book, Budget, open_ledger
 from sordino.plan.parsing import parse_predicate
 from sordino.plan.query import Query as Question
+from sordino.plan.scope import Catalogue
+from sordino.plan.select import read_select
 from sordino.privacy.relation import PrivacyUnit, Relation
 from sordino.schema.column import Column
 from sordino.schema.declaration import complete, declare
+from sordino.schema.join import Public
 from sordino.schema.value import shown
+from sordino.session.batch import Batch, as_batch
 from sordino.session.query import Query
+from sordino.session.twin import Twin, open_twin
 from sordino.session.verbs import Verbs
 
 __all__ = ["Table", "table"]
@@ -42,12 +48,17 @@ class Table(Verbs):
     fold_ids: bool = False
     unit_word: str = "row"
     owner_log: str | None = None
+    twin: Any = field(default=None, repr=False)
+    publics: Mapping[str, Public] = field(default_factory=dict, repr=False)  # tables of the dataset that a statement may join
 
     def _ask(self, statistic: Any) -> Query:
         return Query(self, Question(self.name, self.columns))._ask(statistic)
 
     def _condition(self, text: str) -> Any:
         return parse_predicate(text, self.columns, table=self.name)
+
+    def _declared(self) -> Any:
+        return self.columns
 
     def where(self, condition: str) -> Query:
         """Keep the rows that fulfil an SQL condition on declared columns."""
@@ -60,6 +71,27 @@ class Table(Verbs):
     def agg(self, **asked: Any) -> Query:
         """Several statistics in one release, under names of your choice."""
         return Query(self, Question(self.name, self.columns)).agg(**asked)
+
+    def sql(self, text: str) -> Query:
+        """The question an SQL statement asks, as the verbs would ask it: `people.sql("SELECT MEDIAN(income) FROM t WHERE age >= 18")`."""
+        selected = read_select(text, Catalogue({self.name: self.columns}, self.publics, self.unit.column))
+        return Query(self, selected.asked, selected.arrangement)
+
+    def batch(self, epsilon: Any = None, *, delta: Any = None, analyst: str | None = None) -> Batch:
+        """Several questions, one purse, one charge: `with people.batch(epsilon=1) as b: n = b.ask(people.count())`."""
+        return as_batch(self, epsilon, delta, analyst)
+
+    @cached_property
+    def twin_rows(self) -> Twin | None:
+        """The declared public twin, opened at its first use."""
+        return None if self.twin is None else open_twin(self.twin, self.columns, self.size)
+
+    def guess_rows(self, rows: int | None) -> Twin | None:
+        """Made-up rows for a guess where no twin was declared; kept, one for each number of rows."""
+        known: dict[int | None, Twin | None] = self.__dict__.setdefault("_guesses", {})
+        if rows not in known:
+            known[rows] = open_twin(None, self.columns, rows)
+        return known[rows]
 
     @property
     def budget(self) -> Balance:
@@ -81,8 +113,15 @@ class Table(Verbs):
 
         return write
 
-    def close(self) -> None:
+    def close_engines(self) -> None:
+        """Let go of the source and of any public rows; the ledger stays open."""
         self.engine.close()
+        for twin in (self.__dict__.get("twin_rows"), *self.__dict__.get("_guesses", {}).values()):
+            if twin is not None:
+                twin.engine.close()
+
+    def close(self) -> None:
+        self.close_engines()
         self.ledger.close()
 
     def __enter__(self) -> Table:
@@ -131,6 +170,7 @@ def table(
     fold_ids: bool = False,
     owner_log: str | None = None,
     witness: str | None = None,
+    twin: Any = None,
     engine: str = "auto",
     name: str = "t",
     version: str = "1",
@@ -145,15 +185,15 @@ def table(
     """
     if not isinstance(budget, Budget):
         raise QueryError("SRD-304", "a table needs a budget.", "Give budget=sd.Budget(epsilon=3).")
-    if engine not in ("auto", "duckdb"):
-        raise QueryError("SRD-106", f"engine {engine!r} is not available here.", 'Use engine="auto" or "duckdb".')
     person = privacy_unit(unit, relation, max_rows, max_groups, size)
+    if isinstance(twin, str) and (twin != "codebook" or size is None):
+        raise QueryError("SRD-103", f"twin is {twin!r}.", 'Give a public frame, or "codebook" together with size=.')
     declared = declare(columns, bounds, keys, unit)
-    reader = open_source(source, tuple(declared.values()))
+    reader = open_engine(source, tuple(declared.values()), engine)
     try:
         known = complete(declared, reader.header())
         reader.columns = known
-        file = source if isinstance(source, str | os.PathLike) else None
+        file = source if isinstance(source, str | os.PathLike) and any(map(os.path.exists, reader.source.paths)) else None
         book = open_ledger(
             _ledger_place(ledger, file),
             budget=budget,
@@ -168,7 +208,7 @@ def table(
         reader.close()
         raise
     word = "row" if unit is None else unit
-    return Table(name, known, person, reader, book, name, version, size, fold_ids, word, owner_log)
+    return Table(name, known, person, reader, book, name, version, size, fold_ids, word, owner_log, twin)
 
 
 def _ledger_place(ledger: str | os.PathLike[str] | None, file: str | os.PathLike[str] | None) -> str:

@@ -35,13 +35,29 @@ class Verbs:
         """The sum of a column, clamped to its public bounds."""
         return self._ask(statistics.sum(column))
 
-    def mean(self, column: str) -> Any:
-        """The mean of a column, clamped to its public bounds."""
-        return self._ask(statistics.mean(column))
+    def mean(self, column: str, *, method: str = "auto", bounds: str | None = None) -> Any:
+        """The mean of a column, by "clamped", "two_stage" or "trimmed"; bounds="private" where it has no public bounds."""
+        return self._ask(statistics.mean(column, method, bounds))
 
     def means(self, columns: Sequence[str]) -> Any:
         """The means of several columns, in one release."""
         return self._ask(statistics.means(list(columns)))
+
+    def trimmed_mean(self, column: str, trim: Any = "0.1") -> Any:
+        """The mean without the smallest and the largest share `trim` of the rows."""
+        return self._ask(statistics.trimmed_mean(column, trim))
+
+    def winsorized_mean(self, column: str, trim: Any = "0.1") -> Any:
+        """The mean with the smallest and the largest share `trim` of the rows moved inwards."""
+        return self._ask(statistics.winsorized_mean(column, trim))
+
+    def huber_mean(self, column: str, *, scale: Any = None) -> Any:
+        """Huber's mean; `scale` is a public guess at one standard deviation, found privately if not given."""
+        return self._ask(statistics.huber_mean(column, scale))
+
+    def m_estimate(self, column: str, psi: Any = "huber", *, scale: Any = None) -> Any:
+        """The M-estimate of location for "huber", "logcosh" or a bounded non-decreasing function psi."""
+        return self._ask(statistics.m_estimate(column, psi, scale))
 
     def variance(self, column: str) -> Any:
         """The variance of a column."""
@@ -51,21 +67,21 @@ class Verbs:
         """The standard deviation of a column."""
         return self._ask(statistics.std(column))
 
-    def median(self, column: str) -> Any:
-        """The median of a column."""
-        return self._ask(statistics.median(column))
+    def median(self, column: str, *, bounds: str | None = None) -> Any:
+        """The median of a column; bounds="private" where its public bounds are missing or say nothing."""
+        return self._ask(statistics.median(column, bounds=bounds))
 
-    def quantile(self, column: str, q: Any) -> Any:
+    def quantile(self, column: str, q: Any, *, bounds: str | None = None) -> Any:
         """The q-quantile of a column."""
-        return self._ask(statistics.quantile(column, q))
+        return self._ask(statistics.quantile(column, q, bounds=bounds))
 
-    def quantiles(self, column: str, q: Sequence[Any]) -> Any:
+    def quantiles(self, column: str, q: Sequence[Any], *, bounds: str | None = None) -> Any:
         """Several quantiles of a column, in one release."""
-        return self._ask(statistics.quantiles(column, list(q)))
+        return self._ask(statistics.quantiles(column, list(q), bounds=bounds))
 
-    def iqr(self, column: str) -> Any:
+    def iqr(self, column: str, *, bounds: str | None = None) -> Any:
         """The interquartile range of a column."""
-        return self._ask(statistics.iqr(column))
+        return self._ask(statistics.iqr(column, bounds=bounds))
 
     def min(self, column: str) -> Any:
         """A low quantile of a column that stands for its minimum."""
@@ -86,3 +102,14 @@ class Verbs:
     def histogram(self, column: str, *, bins: Any = None, keys: Any = None) -> Any:
         """Counts by value or by bin of a column."""
         return self._ask(statistics.histogram(column, bins=bins, keys=keys))
+
+    def regress(self, formula: str, *, loss: str = "squares") -> Any:
+        """The coefficients of a linear predictor, such as "cost ~ age + C(sex)"; loss "squares", "huber" or, for a bool, "logistic"."""
+        return self._ask(statistics.regress(formula, self._declared(), loss=loss))
+
+    def _declared(self) -> Any:
+        raise NotImplementedError
+
+    def apply(self, statistic: Any, column: str, *, propose: Any = None, otherwise: str = "refuse") -> Any:
+        """A statistic of your own, made with `sd.statistic`; `propose` and `otherwise` are for mechanism="ptr"."""
+        return self._ask(statistics.apply(statistic, column, propose=propose, otherwise=otherwise))

@@ -57,7 +57,9 @@ def _empty(cells: list[Any]) -> bool:
 def _note(release: Release) -> str:
     ranks = release.ranks
     far = f", within {ranks[1]:,.4g} ranks" if release.bar == "rank" and isinstance(ranks, tuple) and math.isfinite(ranks[1]) else ""
-    return f"{release.mechanism}, {release.cost}, bar: {release.bar}{far}" + (", recalled at no price" if release.recalled else "")
+    left = "" if release.more is None else f", budget for about {release.more:,} more like it"
+    free = ", recalled at no price" if release.recalled else ""
+    return f"{release.mechanism}, {release.cost}, bar: {release.bar}{far}{left}{free}"
 
 
 def to_text(release: Release) -> str:
@@ -84,7 +86,7 @@ def to_html(release: Release) -> str:
 
 def _dots(release: Release) -> list[tuple[str, Any, Any, Any]]:
     """Label, value and ends of the first numbers of the first statistic."""
-    name = release.names[0]
+    name, release = release.names[0], release.arranged()
     keys = zip(*(cells[:MOST_DOTS] for cells in release.keys.values()), strict=True)
     groups = [" / ".join(map(shown, key)) for key in keys] if release.keys else [""]
     parts = (release.shapes.get(name) or {}).get("columns")

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from sordino.statistics.applied import apply
 from sordino.statistics.average import mean
 from sordino.statistics.averages import means
 from sordino.statistics.bins import histogram
+from sordino.statistics.custom import statistic
 from sordino.statistics.extreme import max, min
 from sordino.statistics.peak import mode
 from sordino.statistics.port import Answer, Context, Counted, Statistic, Step
 from sordino.statistics.position import median, quantile, quantiles
 from sordino.statistics.predicates import counts
 from sordino.statistics.quartile import iqr
+from sordino.statistics.regression import regress
+from sordino.statistics.robust import huber_mean, m_estimate
 from sordino.statistics.rows import count
-from sordino.statistics.share import Plan, plan_steps
+from sordino.statistics.share import Plan, bundles, plan_steps
 from sordino.statistics.spread import std, variance
 from sordino.statistics.top import top_k
 from sordino.statistics.total import sum
+from sordino.statistics.trimming import trimmed_mean, winsorized_mean
 from sordino.statistics.units import count_units
 
 __all__ = [
@@ -25,11 +30,15 @@ __all__ = [
     "Plan",
     "Statistic",
     "Step",
+    "apply",
+    "bundles",
     "count",
     "count_units",
     "counts",
     "histogram",
+    "huber_mean",
     "iqr",
+    "m_estimate",
     "max",
     "mean",
     "means",
@@ -39,8 +48,12 @@ __all__ = [
     "plan_steps",
     "quantile",
     "quantiles",
+    "regress",
+    "statistic",
     "std",
     "sum",
     "top_k",
+    "trimmed_mean",
     "variance",
+    "winsorized_mean",
 ]

@@ -104,6 +104,13 @@ class Added:
         witness = LaplaceShift(float(self.reach / self.scale), scalar=False)
         return Certificate(THEOREM, self.cost, (witness,), f"one unit moves the totals by at most {self.reach} in L1 norm")
 
+    @property
+    def rmse(self) -> float:
+        """The root mean square of the drawn noise: of the discrete law, or of the continuous one and its rounding."""
+        if self.discrete:
+            return 1 / (math.sqrt(2) * math.sinh(min(float(1 / self.scale) / 2, 700.0)))
+        return math.sqrt(2 * float(self.scale) ** 2 + output_grid(self.scale) ** 2 / 12)
+
     def around(self, totals: Any, draw: Draw) -> NDArray[np.int64]:
         """One outcome per total, in the shape given."""
         location = located(totals)
@@ -157,6 +164,10 @@ class AddedGaussian:
     def slop(self) -> int:
         return output_grid(self.scale)
 
+    @property
+    def rmse(self) -> float:
+        return math.sqrt(float(self.scale) ** 2 + output_grid(self.scale) ** 2 / 12)
+
     def certificate(self) -> Certificate:
         return self.mechanism.certificate()
 
@@ -169,6 +180,10 @@ class AddedGaussian:
         return gaussian_radius(self.scale, level)
 
 
-def quieter(laplace: Added, gaussian: AddedGaussian | None) -> Added | AddedGaussian:
-    """The one with the smaller variance: 2 scale^2 for Laplace noise, sigma^2 for Gaussian noise. Public facts only."""
-    return gaussian if gaussian is not None and gaussian.scale**2 < 2 * laplace.scale**2 else laplace
+def quieter(laplace: Added, gaussian: AddedGaussian | None) -> dict[str, Added | AddedGaussian]:
+    """Both by name, the smaller variance first: 2 scale^2 for Laplace noise, sigma^2 for Gaussian noise. Public facts only."""
+    if gaussian is None:
+        return {"laplace": laplace}
+    if gaussian.scale**2 < 2 * laplace.scale**2:
+        return {"gaussian": gaussian, "laplace": laplace}
+    return {"laplace": laplace, "gaussian": gaussian}

@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from sordino.schema.column import Grid
 from sordino.statistics.added import Added, AddedGaussian, quieter
 from sordino.statistics.halves import halve, share_of
 from sordino.statistics.moments import BITS
-from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Step
+from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Ways
 from sordino.statistics.reach import Reach, length_grid
 from sordino.statistics.read import read_totals
 from sordino.statistics.tail import Floats, radius
@@ -44,24 +43,8 @@ class MeansStep:
 
     names: tuple[str, ...]
     grids: tuple[Grid, ...]
-    epsilon: Fraction
-    delta: Fraction
-    context: Context
+    noise: Added | AddedGaussian
     bar: str = "exact"
-
-    def __post_init__(self) -> None:
-        _ = self.noise  # every refusal comes before the charge
-
-    @cached_property
-    def noise(self) -> Added | AddedGaussian:
-        d = len(self.names)
-        first = Reach(Fraction(d), Fraction(2 * d), self.context)
-        second = Reach(Fraction(d), Fraction(2 * d), self.context)
-        moved = 2 * d * first.touched
-        laplace = Added(self.epsilon, first.first(Fraction(ROW), 2 * d), moved)
-        cut = math.isqrt(moved) + 1
-        gaussian = AddedGaussian(self.epsilon, self.delta, second.second() * ROW + cut, moved) if self.delta else None
-        return quieter(laplace, gaussian)
 
     @property
     def scale(self) -> float:
@@ -105,6 +88,10 @@ class MeansStep:
         span = max(g.length(g.width) for g in self.grids)
         return span * min(1.0, radius(self.noise.tail, (self.scale,), level) / max(rows, 1))
 
+    def rmse(self, rows: int | None) -> float | None:
+        """That of the column with the widest bounds, at a mean near either bound, where it is largest."""
+        return None if rows is None else max(g.length(g.width) for g in self.grids) * min(1.0, self.noise.rmse / ROW / max(rows, 1))
+
 
 @dataclass(frozen=True)
 class Means(Plain):
@@ -118,13 +105,20 @@ class Means(Plain):
 
     @property
     def label(self) -> str:
-        return f"means({', '.join(self.columns)})"
+        named = self.columns if len(self.columns) <= 6 else (*self.columns[:3], f"{len(self.columns) - 4} more", self.columns[-1])
+        return f"means({', '.join(named)})"
 
     def question(self) -> dict[str, Any]:
         return {"statistic": "means", "columns": list(self.columns)}
 
-    def step(self, epsilon: Fraction, delta: Fraction, context: Context) -> Step:
-        return MeansStep(self.columns, tuple(length_grid(context, name) for name in self.columns), epsilon, delta, context)
+    def ways(self, epsilon: Fraction, delta: Fraction, context: Context) -> Ways:
+        d, grids = len(self.columns), tuple(length_grid(context, name) for name in self.columns)
+        reach = Reach(Fraction(d), Fraction(2 * d), context)
+        moved = 2 * d * reach.touched
+        laplace = Added(epsilon, reach.first(Fraction(ROW), 2 * d), moved)
+        cut = math.isqrt(moved) + 1
+        gaussian = AddedGaussian(epsilon, delta, reach.second() * ROW + cut, moved) if delta else None
+        return {name: lambda noise=noise: MeansStep(self.columns, grids, noise) for name, noise in quieter(laplace, gaussian).items()}  # type: ignore[misc]
 
 
 def means(columns: Iterable[str]) -> Means:

@@ -103,9 +103,10 @@ class Bernstein:
         if kind == "mean":
             value, low, high = self._mean(raw, level)
             return float(base) + float(span) * value, float(base) + float(span) * low, float(base) + float(span) * high
-        if kind in ("variance", "std"):
-            value, low, high = (part * float(span) ** 2 for part in self._variance(raw, level))
-            return (value, low, high) if kind == "variance" else (np.sqrt(value), np.sqrt(low), np.sqrt(high))
+        if kind in ("variance", "std", "var_samp", "stddev_samp"):
+            found = self._sample(raw, level) if kind.endswith("samp") else self._variance(raw, level)
+            value, low, high = (part * float(span) ** 2 for part in found)
+            return (value, low, high) if kind in ("variance", "var_samp") else (np.sqrt(value), np.sqrt(low), np.sqrt(high))
         raise QueryError("SRD-106", f"{kind!r} cannot be read off Bernstein sums.", "Ask for count, sum, mean, variance or std.")
 
     def _mean(self, raw: Floats, level: float) -> Estimate:
@@ -148,6 +149,19 @@ class Bernstein:
         high = np.where(possible, boundary(accept, start, largest), 0.0).max(axis=-1)
         return value, np.minimum(low, value), np.maximum(high, value)
 
+    def _sample(self, raw: Floats, level: float) -> Estimate:
+        r"""The variance with divisor n - 1: v n/(n - 1) at the drawn number of rows, where a single row counts as two.
+
+        Theorem. For n >= 2 the interval holds with probability at least `level`.
+        Proof. n/(n - 1) falls with n. The interval of v fails with probability 1 - level - RARE, that of n, whose noise is a sum of public
+        laws, with RARE; if neither fails, v n/(n - 1) lies between the product of the low ends' and of the high ends' factors. QED
+        """
+        rows, fewest, most = linear(raw, (1.0, 1.0, 1.0), self.noise, self.scale, 1 - RARE)
+        value, low, high = self._variance(raw, level + RARE)
+        numbers = (np.maximum(rows, 1.0), np.maximum(most, 2.0), np.maximum(fewest, 2.0))
+        factor, least, largest = (n / np.maximum(n - 1, 1.0) for n in numbers)
+        return value * factor, np.minimum(low * least, value * factor), np.maximum(high * largest, value * factor)
+
     def width(self, kind: str, rows: int, level: float) -> float:
         """The half-width before spending, at the ends of the range, where it is largest; for std the square root of the variance's."""
         far = radius(self.noise.tail, (self.scale,) * (3 if kind == "count" else 1), level)
@@ -161,4 +175,16 @@ class Bernstein:
         if kind == "mean":
             return span * min(1.0, radius(self.noise.tail, (self.scale, self.scale / 2), level) / rows)
         share = min(0.25, far / rows)
-        return span**2 * share if kind == "variance" else span * math.sqrt(share)
+        return span**2 * share if kind in ("variance", "var_samp") else span * math.sqrt(share)
+
+    def rmse(self, kind: str, rows: int) -> float:
+        """Likewise at the ends of the range."""
+        noise, span, step = self.noise.rmse / self._row, self.grid.length(self.grid.width), float(self.grid.step)
+        if kind == "count":
+            return math.sqrt(3) * noise
+        if kind == "sum":
+            return noise * math.hypot(self.grid.low * step, (self.grid.low + self.grid.high) * step / 2, self.grid.high * step)
+        if kind == "mean":
+            return span * min(1.0, math.sqrt(1.25) * noise / rows)
+        share = min(0.25, noise / rows)
+        return span**2 * share if kind in ("variance", "var_samp") else span * math.sqrt(share)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -16,7 +17,7 @@ from sordino.privacy.cost import Cost
 from sordino.privacy.number import exact
 from sordino.statistics.added import discrete_radius, gaussian_radius
 from sordino.statistics.peak import public_values, refuse_private_groups
-from sordino.statistics.port import LEVEL, Answer, Context, Counted, Groups, Plain, Step
+from sordino.statistics.port import LEVEL, Answer, Context, Counted, Groups, Plain, Step, Ways
 from sordino.statistics.reach import cells_per_person, column_of, grid_of
 from sordino.statistics.read import read_cells, tally
 from sordino.summaries import Ask, Draw
@@ -41,6 +42,12 @@ def noise_radius(mechanism: LaplaceHistogram | StableHistogram, level: float) ->
     return gaussian_radius(mechanism.scale, level) if gaussian else discrete_radius(mechanism.scale, level)
 
 
+def noise_rmse(mechanism: LaplaceHistogram | StableHistogram) -> float:
+    """The root mean square of the noise of one count."""
+    gaussian = isinstance(mechanism, StableHistogram) and mechanism.noise == "gaussian"
+    return float(mechanism.scale) if gaussian else 1 / (math.sqrt(2) * math.sinh(min(float(1 / mechanism.scale) / 2, 700.0)))
+
+
 @dataclass(frozen=True)
 class BinsStep:
     """Noisy counts by key, one dict per group; the interval of each count holds on its own, before any threshold."""
@@ -52,6 +59,11 @@ class BinsStep:
     @property
     def cost(self) -> Cost:
         return self.mechanism.certificate().cost
+
+    @property
+    def shown_from(self) -> int | None:
+        """The noisy count from which a key nobody listed is shown."""
+        return self.mechanism.threshold if isinstance(self.mechanism, StableHistogram) else None
 
     @property
     def name(self) -> str:
@@ -81,6 +93,10 @@ class BinsStep:
 
     def width(self, rows: int | None, level: float = LEVEL) -> float:
         return float(noise_radius(self.mechanism, level))
+
+    def rmse(self, rows: int | None) -> float:
+        """Of one count; of one that is shown, where small ones are withheld."""
+        return noise_rmse(self.mechanism)
 
 
 @dataclass(frozen=True)
@@ -136,6 +152,10 @@ class Histogram(Plain):
 
     def needs_delta(self, context: Context) -> bool:
         return self.counted(context).keys is None
+
+    def ways(self, epsilon: Fraction, delta: Fraction, context: Context) -> Ways:
+        name = "laplace" if self.counted(context).keys is not None else "stability"
+        return {name: lambda: self.step(epsilon, delta, context)}
 
     def step(self, epsilon: Fraction, delta: Fraction, context: Context) -> Step:
         refuse_private_groups(context, self.label)

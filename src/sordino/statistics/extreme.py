@@ -1,44 +1,73 @@
-"""The smallest and the largest value of a column, as quantiles as near to the ends as privacy allows."""
+"""The smallest and the largest value of a column, as near to the ends as privacy allows."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
-from sordino.statistics.port import Context, Plain, Step
-from sordino.statistics.ranks import RankStep, quantile_mechanism
-from sordino.statistics.reach import grid_of
+from sordino.mechanisms.rank_exponential import RankExponential
+from sordino.privacy.certificate import Certificate
+from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Step
+from sordino.statistics.ranks import Ordered, placed, rank_reach
+from sordino.statistics.reach import per_group
+from sordino.summaries import Ask, Draw
+from sordino.summaries.totals import Ranks
 
-__all__ = ["Extreme", "max", "min", "nearest_level"]
-
-UNKNOWN = Fraction(1, 100)
+__all__ = ["Extreme", "ExtremeStep", "max", "min"]
 
 
-def nearest_level(column: str, epsilon: Fraction, context: Context) -> Fraction:
-    """The least level whose rank the mechanism can still tell from beyond the data, by public facts.
+@dataclass(frozen=True)
+class ExtremeStep(Ordered):
+    """The value of the least rank from an end that the mechanism can still tell from beyond the data, by public facts.
 
-    A point beyond the extreme is q n ranks off, and there may be as many such points as the grid has: they are outweighed from
-    q n = ln(mass)/rate on. At q = 0 the answer would be uniform below the smallest value. Without a declared size the level is 0.01.
+    A point beyond the extreme is r ranks off, and there may be as many such points as the grid has: they are outweighed from
+    r = ln(mass)/rate on. At r = 0 the answer would be uniform beyond the extreme.
     """
-    if context.size is None:
-        return UNKNOWN
-    mechanism = quantile_mechanism(grid_of(context, column), Fraction(0), epsilon, context)
-    rows = context.size * context.groups_per_person // (len(context.keys) if context.keys else 1)
-    needed = math.ceil(math.log(float(mechanism.measure.total(mechanism.high))) / float(mechanism.rate))
-    return Fraction(1, 2) if 2 * needed >= rows else Fraction(needed, rows)
+
+    @property
+    def upper(self) -> bool:
+        return self.levels == (Fraction(1),)
+
+    @cached_property
+    def mechanism(self) -> RankExponential:
+        price = per_group(self.epsilon, Fraction(0), self.context)
+        facts = {"max_rows": self.context.unit.max_rows, "relation": price.relation, "upper": self.upper, **placed(self.grid)}
+        least = RankExponential(price.epsilon, **facts)
+        rank = math.ceil(math.log(int(least.measure.total(least.high))) / float(least.rate))
+        return RankExponential(price.epsilon, rank=rank, **facts)
+
+    @property
+    def name(self) -> str:
+        end = "largest" if self.upper else "smallest"
+        return f"RankExponential, {self.base}, row {self.mechanism.rank:,} from the {end}"
+
+    def certificates(self) -> Sequence[Certificate]:
+        return (self.mechanism.certificate(),)
+
+    def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
+        named, far, wanted = groups if self.context.private_keys else None, self.rank_width(LEVEL), self.mechanism.request
+        asked = ask(Ranks(self.column, (wanted.q,), wanted.radius, named))
+        return [self._answer([self.mechanism.release(lambda _, w=window: w, draw)], far) for (window,) in asked]  # type: ignore[misc]
+
+    def rank_width(self, level: float = LEVEL) -> float:
+        """Rows between the extreme and the answer at most, with probability `level`."""
+        return self.mechanism.rank + rank_reach(self.mechanism, 1 - level)
 
 
 @dataclass(frozen=True)
 class Extreme(Plain):
-    """The minimum or the maximum: both are out of reach of privacy itself, so the answer is the nearest quantile that is not.
+    """The minimum or the maximum: both are out of reach of privacy itself, so the answer is the nearest value that is not.
 
-    The level is a public fact and part of the mechanism's name.
+    How many rows it is from the end is a public fact and part of the mechanism's name.
     """
 
     column: str
     upper: bool
+    way = "exponential"
 
     @property
     def kind(self) -> str:
@@ -56,8 +85,7 @@ class Extreme(Plain):
         return {"statistic": self.kind, "column": self.column}
 
     def step(self, epsilon: Fraction, delta: Fraction, context: Context) -> Step:
-        level = nearest_level(self.column, epsilon, context)
-        return RankStep(self.column, (1 - level if self.upper else level,), "one", epsilon, context)
+        return ExtremeStep(self.column, (Fraction(int(self.upper)),), "one", epsilon, context)
 
 
 def min(column: str) -> Extreme:

@@ -102,3 +102,12 @@ class Halves:
         if kind == "sum":
             return radius(self.noise.tail, (self.scale * self.grid.high * step, self.scale * self.grid.low * step), level)
         return self.grid.length(self.grid.width) * min(1.0, radius(self.noise.tail, (self.scale,), level) / rows)
+
+    def rmse(self, kind: str, rows: int) -> float:
+        """Likewise: for the mean at a share of 0 or 1."""
+        step, noise = float(self.grid.step), self.noise.rmse / self._row
+        if kind == "count":
+            return math.sqrt(2) * noise
+        if kind == "sum":
+            return noise * math.hypot(self.grid.high * step, self.grid.low * step)
+        return self.grid.length(self.grid.width) * min(1.0, noise / rows)

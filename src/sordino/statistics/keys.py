@@ -13,7 +13,7 @@ from sordino.mechanisms.partition_selection import PartitionSelection
 from sordino.mechanisms.stable_histogram import StableHistogram
 from sordino.privacy.certificate import Certificate
 from sordino.privacy.cost import Cost
-from sordino.statistics.bins import noise_radius, stable_histogram
+from sordino.statistics.bins import noise_radius, noise_rmse, stable_histogram
 from sordino.statistics.port import LEVEL, Answer, Context
 from sordino.statistics.read import tally
 from sordino.statistics.units import units_item
@@ -107,6 +107,13 @@ class CountedKeys:
     @property
     def withheld(self) -> str:
         return withheld(self.threshold, self.context, "rows")
+
+    def width(self, level: float = LEVEL) -> float:
+        """The half-width of a count that is shown."""
+        return float(noise_radius(self.mechanism, level))
+
+    def rmse(self) -> float:
+        return noise_rmse(self.mechanism)
 
     def certificates(self) -> Sequence[Certificate]:
         return (self.mechanism.certificate(),)

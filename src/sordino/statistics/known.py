@@ -72,3 +72,7 @@ class Known:
     def width(self, kind: str, rows: int, level: float) -> float:
         far = self.grid.length(self.grid.width) * radius(self.noise.tail, (self.scale,), level)
         return far / self.size if kind == "mean" else far
+
+    def rmse(self, kind: str, rows: int) -> float:
+        noise = self.grid.length(self.grid.width) * self.noise.rmse / self._row
+        return min(noise / self.size, self.grid.length(self.grid.width)) if kind == "mean" else noise

@@ -56,6 +56,7 @@ class Moments(Protocol):
     def release(self, ask: Ask, draw: Draw, groups: Groups) -> Floats: ...
     def estimate(self, kind: str, raw: Floats, level: float) -> Estimate: ...
     def width(self, kind: str, rows: int, level: float) -> float: ...
+    def rmse(self, kind: str, rows: int) -> float: ...
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ class MomentsStep:
     @property
     def bar(self) -> str:
         """The interval of a variance is a hull over means and holds with at least 95%; the others hold with exactly that."""
-        return "bound" if self.kind in ("variance", "std") else "exact"
+        return "bound" if self.kind in ("variance", "std", "var_samp", "stddev_samp") else "exact"
 
     def __post_init__(self) -> None:
         _ = self.cost  # every refusal comes before the charge
@@ -104,3 +105,9 @@ class MomentsStep:
         if self.kind in ("count", "sum"):
             return self.source.width(self.kind, 1, level)
         return None if rows is None else self.source.width(self.kind, max(rows, 1), level)
+
+    def rmse(self, rows: int | None) -> float | None:
+        """The root mean squared error, where it depends on the data at the table for which it is largest."""
+        if self.kind in ("count", "sum"):
+            return self.source.rmse(self.kind, 1)
+        return None if rows is None else self.source.rmse(self.kind, max(rows, 1))

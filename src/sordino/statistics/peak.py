@@ -11,13 +11,16 @@ from typing import Any
 import numpy as np
 
 from sordino.errors import QueryError
+from sordino.mechanisms.exponential import Exponential
+from sordino.mechanisms.noisy_max import NoisyMax
 from sordino.mechanisms.permute_and_flip import PermuteAndFlip
+from sordino.mechanisms.selection import Selection
 from sordino.mechanisms.stable_mode import StableMode
 from sordino.privacy.certificate import Certificate
 from sordino.privacy.cost import Cost
 from sordino.privacy.relation import Relation
 from sordino.schema.column import Column
-from sordino.statistics.port import LEVEL, Answer, Context, Counted, Groups, Plain, Step
+from sordino.statistics.port import LEVEL, Answer, Context, Counted, Groups, Plain, Ways
 from sordino.statistics.reach import cells_per_person, column_of, per_group
 from sordino.statistics.read import read_cells, tally
 from sordino.summaries import Ask, Draw
@@ -33,7 +36,7 @@ def public_values(column: Column) -> tuple[Any, ...] | None:
 
 @dataclass(frozen=True)
 class PeeledStep:
-    r"""The k most frequent of public keys: permute-and-flip, the winner taken out, and again, each time at 1/k of the price.
+    r"""The k most frequent of public keys: the winner is chosen and taken out, and again, each time at 1/k of the price.
 
     Theorem. With at most m rows of a person per key every round is (epsilon/k)-DP, whatever the number of keys a person is in.
     Proof. A person moves every count by at most m, all of them up or all of them down under add_remove. The candidates of a round
@@ -44,16 +47,17 @@ class PeeledStep:
     size: int
     epsilon: Fraction
     context: Context
+    kind: type[Selection] = PermuteAndFlip
     bar: str = "none"
 
     def __post_init__(self) -> None:
         _ = self.mechanism  # every refusal comes before the charge
 
     @cached_property
-    def mechanism(self) -> PermuteAndFlip:
+    def mechanism(self) -> Selection:
         price = per_group(self.epsilon / self.size, Fraction(0), self.context, groups=cells_per_person(self.context))
         monotone = price.relation is Relation.ADD_REMOVE
-        return PermuteAndFlip(price.epsilon, self.context.unit.max_rows, monotone, price.relation)
+        return self.kind(price.epsilon, self.context.unit.max_rows, monotone, price.relation)
 
     @property
     def cost(self) -> Cost:
@@ -61,7 +65,7 @@ class PeeledStep:
 
     @property
     def name(self) -> str:
-        return "PermuteAndFlip" if self.size == 1 else f"PermuteAndFlip, {self.size} rounds"
+        return self.kind.__name__ if self.size == 1 else f"{self.kind.__name__}, {self.size} rounds"
 
     def certificates(self) -> Sequence[Certificate]:
         return (self.mechanism.certificate(),)
@@ -80,6 +84,9 @@ class PeeledStep:
         return None
 
     def width(self, rows: int | None, level: float = LEVEL) -> None:
+        return None
+
+    def rmse(self, rows: int | None) -> None:
         return None
 
 
@@ -106,6 +113,11 @@ class StableStep:
         return Cost.approximate(self.epsilon, self.delta)
 
     @property
+    def shown_from(self) -> int:
+        """The lead from which the answer is shown more often than not."""
+        return self.mechanism.least_lead
+
+    @property
     def name(self) -> str:
         return f"StableMode, shown from a lead of about {self.mechanism.least_lead} rows"
 
@@ -126,6 +138,9 @@ class StableStep:
         return None
 
     def width(self, rows: int | None, level: float = LEVEL) -> None:
+        return None
+
+    def rmse(self, rows: int | None) -> None:
         return None
 
 
@@ -154,14 +169,16 @@ class Mode(Plain):
     def needs_delta(self, context: Context) -> bool:
         return public_values(column_of(context, self.column)) is None
 
-    def step(self, epsilon: Fraction, delta: Fraction, context: Context) -> Step:
+    def ways(self, epsilon: Fraction, delta: Fraction, context: Context) -> Ways:
+        """Permute-and-flip is never worse than the exponential mechanism or noisy maxima; keys nobody listed leave stability only."""
         refuse_private_groups(context, self.label)
         keys = public_values(column_of(context, self.column))
         if keys is None:
-            return StableStep(self.k, epsilon, delta, context)
+            return {"stability": lambda: StableStep(self.k, epsilon, delta, context)}
         if len(keys) < self.k:
             raise QueryError("SRD-103", f"{self.column!r} has {len(keys)} public keys, fewer than k.", "Ask for fewer.")
-        return PeeledStep(keys, self.k, epsilon, context)
+        kinds = {"permute_and_flip": PermuteAndFlip, "exponential": Exponential, "noisy_max": NoisyMax}
+        return {name: lambda kind=kind: PeeledStep(keys, self.k, epsilon, context, kind) for name, kind in kinds.items()}  # type: ignore[misc]
 
 
 def refuse_private_groups(context: Context, label: str) -> None:

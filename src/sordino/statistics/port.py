@@ -26,6 +26,8 @@ class Context:
     `groups_per_person` is max_groups for a grouped query over people and 1 otherwise; under it every per-group price is divided by this
     number. `size` is the declared number of units, if any. `filtered` is true when rows may drop out (a where, a group, a null policy
     "drop", a person unit): then n is private under both relations. `keys` are the public groups; None in a grouped query means private.
+    `rows` is how many rows the public believes the question is about: the declared size or a recorded count, for choices of utility only.
+    `propose` and `otherwise` are the caller's bound on the local sensitivity, in the column's unit, and what a failed test answers.
     """
 
     unit: PrivacyUnit
@@ -35,6 +37,9 @@ class Context:
     filtered: bool = True
     size: int | None = None
     keys: tuple[tuple[Any, ...], ...] | None = None
+    rows: int | None = None
+    propose: Fraction | None = None
+    otherwise: str = "refuse"
 
     @property
     def private_keys(self) -> bool:
@@ -121,7 +126,6 @@ class Plain:
     """
 
     way: str = ""
-
     predicates: tuple[Any, ...] = ()
     weight: int = 1
 

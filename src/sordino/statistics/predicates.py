@@ -14,7 +14,7 @@ from sordino.privacy.certificate import Certificate
 from sordino.privacy.cost import Cost
 from sordino.schema.normal import canonical
 from sordino.statistics.added import Added, AddedGaussian, quieter
-from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Step
+from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Ways
 from sordino.statistics.reach import Reach
 from sordino.statistics.read import read_totals
 from sordino.summaries import Ask, Draw
@@ -54,6 +54,9 @@ class CountsStep:
     def width(self, rows: int | None, level: float = LEVEL) -> float:
         return float(self.noise.radius(level))
 
+    def rmse(self, rows: int | None) -> float:
+        return self.noise.rmse
+
 
 @dataclass(frozen=True)
 class Counts(Plain):
@@ -81,13 +84,14 @@ class Counts(Plain):
     def question(self) -> dict[str, Any]:
         return {"statistic": "counts", "predicates": [canonical(p) for p in self.predicates]}
 
-    def step(self, epsilon: Fraction, delta: Fraction, context: Context) -> Step:
+    def ways(self, epsilon: Fraction, delta: Fraction, context: Context) -> Ways:
         d = len(self.predicates)
         reach = Reach(Fraction(d), Fraction(d), context)
         moved = d * reach.touched
-        gaussian = AddedGaussian(epsilon, delta, reach.second(), moved) if delta else None
         items = tuple(Item("counted", index=self.first + i) for i in range(d))
-        return CountsStep(items, quieter(Added(epsilon, reach.first(), moved), gaussian))
+        laplace = Added(epsilon, reach.first(), moved)
+        gaussian = AddedGaussian(epsilon, delta, reach.second(), moved) if delta else None
+        return {name: lambda noise=noise: CountsStep(items, noise) for name, noise in quieter(laplace, gaussian).items()}  # type: ignore[misc]
 
 
 def counts(predicates: Iterable[Any]) -> Counts:

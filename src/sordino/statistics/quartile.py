@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from sordino.statistics.port import Context, Plain, Step
-from sordino.statistics.ranks import RankStep
+from sordino.statistics.port import Context, Plain, Ways
+from sordino.statistics.position import as_private
+from sordino.statistics.several import several
 
 __all__ = ["InterquartileRange", "iqr"]
 
@@ -16,10 +17,12 @@ QUARTILES = (Fraction(1, 4), Fraction(3, 4))
 
 @dataclass(frozen=True)
 class InterquartileRange(Plain):
-    """Upper less lower quartile, each at half of the price, never negative; days for dates, seconds for timestamps."""
+    """Upper less lower quartile, drawn together, never negative; days for dates, seconds for timestamps."""
 
     column: str
+    private: bool = False
     weight = 2
+    unbounded = True
 
     @property
     def label(self) -> str:
@@ -30,12 +33,13 @@ class InterquartileRange(Plain):
         return (self.column,)
 
     def question(self) -> dict[str, Any]:
-        return {"statistic": "iqr", "column": self.column}
+        said = {"bounds": "private"} if self.private else {}
+        return {"statistic": "iqr", "column": self.column, **said}
 
-    def step(self, epsilon: Fraction, delta: Fraction, context: Context) -> Step:
-        return RankStep(self.column, QUARTILES, "range", epsilon, context)
+    def ways(self, epsilon: Fraction, delta: Fraction, context: Context) -> Ways:
+        return several(self.column, QUARTILES, "range", epsilon, context, private=self.private)
 
 
-def iqr(column: str) -> InterquartileRange:
+def iqr(column: str, *, bounds: str | None = None) -> InterquartileRange:
     """The interquartile range of a column."""
-    return InterquartileRange(column)
+    return InterquartileRange(column, as_private(bounds))

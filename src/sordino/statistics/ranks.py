@@ -1,4 +1,4 @@
-"""Order statistics by the exponential mechanism: one draw per level and group."""
+"""Order statistics of a column from windows of ranks: every level drawn alone, or all of them in one draw."""
 
 from __future__ import annotations
 
@@ -9,33 +9,38 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+from sordino.mechanisms.joint_exponential import JointExponential
 from sordino.mechanisms.quantile_exponential import QuantileExponential
 from sordino.privacy.certificate import Certificate
 from sordino.privacy.cost import Cost
-from sordino.privacy.relation import Relation
 from sordino.schema.column import Grid
 from sordino.statistics.port import LEVEL, Answer, Context, Groups
 from sordino.statistics.reach import grid_of, per_group
-from sordino.summaries import Ask, Draw
+from sordino.summaries import Ask, Draw, Window
 from sordino.summaries.totals import Ranks
 
-__all__ = ["RankStep", "quantile_mechanism", "rank_reach"]
+__all__ = ["SPELT", "JointStep", "Ordered", "RankStep", "placed", "quantile_mechanism", "rank_reach"]
 
+SPELT = 12  # more levels than this are not all named
 WIDE = 2**32  # bounds this many units of the column apart say little about where the rows are
+DOUBTFUL = 2**20  # where the caller says the bounds are of no use, these already do
 
 
-def quantile_mechanism(grid: Grid, q: Fraction, epsilon: Fraction, context: Context) -> QuantileExponential:
-    """The mechanism of one level in one group.
+def placed(grid: Grid, *, private: bool = False) -> dict[str, Any]:
+    """The grid and base measure of a quantile mechanism, by the bounds alone.
 
-    Uniform over the grid, or, where the bounds are very wide, with mass falling like one over the distance from zero: by the bounds alone.
+    Uniform over the grid, or, where the bounds are very wide, with mass falling like one over the distance from zero.
     """
-    price = per_group(epsilon, Fraction(0), context)
-    rows = context.unit.max_rows
-    if grid.kind in ("date", "timestamp") or grid.width * grid.step < WIDE:
-        return QuantileExponential(price.epsilon, q, 0, grid.width, rows, price.relation)
+    if grid.kind in ("date", "timestamp") or grid.width * grid.step < (DOUBTFUL if private else WIDE):
+        return {"low": 0, "high": grid.width}
     origin = min(max(-grid.low, 0), grid.width)
-    one = max(1, math.floor(1 / grid.step))
-    return QuantileExponential(price.epsilon, q, 0, grid.width, rows, price.relation, "arsinh", origin, one)
+    return {"low": 0, "high": grid.width, "base": "arsinh", "origin": origin, "unit": max(1, math.floor(1 / grid.step))}
+
+
+def quantile_mechanism(grid: Grid, q: Fraction, epsilon: Fraction, context: Context, *, private: bool = False) -> QuantileExponential:
+    """The mechanism of one level in one group."""
+    price = per_group(epsilon, Fraction(0), context)
+    return QuantileExponential(price.epsilon, q, max_rows=context.unit.max_rows, relation=price.relation, **placed(grid, private=private))
 
 
 def rank_reach(mechanism: QuantileExponential, rare: float) -> float:
@@ -52,15 +57,16 @@ def rank_reach(mechanism: QuantileExponential, rare: float) -> float:
 
 
 @dataclass(frozen=True)
-class RankStep:
-    """Quantiles of one column at several levels, each at an equal share of the price; `shape` says what is made of them."""
+class Ordered:
+    """What all ways to draw the quantiles of one column share: the grid, the price, and what is made of the drawn points."""
 
     column: str
     levels: tuple[Fraction, ...]
     shape: str  # one | many | range
     epsilon: Fraction
     context: Context
-    bar: str = "rank"
+    private: bool = False  # the caller says the bounds are of no use
+    bar = "rank"
 
     def __post_init__(self) -> None:
         _ = self.rank_width()  # every refusal comes before the charge
@@ -69,41 +75,35 @@ class RankStep:
     def grid(self) -> Grid:
         return grid_of(self.context, self.column)
 
-    @cached_property
-    def mechanisms(self) -> tuple[QuantileExponential, ...]:
-        each = self.epsilon / len(self.levels)
-        return tuple(quantile_mechanism(self.grid, q, each, self.context) for q in self.levels)
-
     @property
     def cost(self) -> Cost:
-        """Bounded range where one draw alone can change; otherwise the sum of the draws that can."""
-        alone = not self.context.grouped or (self.context.groups_per_person == 1 and self.context.unit.relation is not Relation.REPLACE)
-        return Cost.bounded_range(self.epsilon) if alone and len(self.levels) == 1 else Cost.pure(self.epsilon)
+        r"""Bounded range over all draws together.
+
+        Theorem. Draws of bounded range e_1, .., e_k, each chosen after the last, cost no more than one of range e_1 + .. + e_k.
+        Proof. In the measure e^{-l/2} dP the dominating pair of range e has its loss l uniform on [-e, e]; composition convolves, and a
+        sum of uniforms has a density h that falls with |l|, where that of one draw is flat. Either pair is a mixture of randomized
+        responses of epsilon |l|, with mixing density proportional to cosh(l/2) h(|l|); the ratio of the two falls with |l|, so the
+        one draw mixes stochastically larger epsilons and dominates. Pure epsilons add, and sum e_i^2/8 <= (sum e_i)^2/8. QED
+        A replacement in one group is two steps of add_remove, and their ranges add as well.
+        """
+        return Cost.bounded_range(self.epsilon)
 
     @property
-    def name(self) -> str:
-        base = "arsinh" if self.mechanisms[0].base == "arsinh" else "uniform"
-        return f"QuantileExponential, {base}, q = {', '.join(f'{float(q):.4g}' for q in self.levels)}"
+    def base(self) -> str:
+        return str(placed(self.grid, private=self.private).get("base", "uniform"))
 
-    def certificates(self) -> Sequence[Certificate]:
-        return tuple(mechanism.certificate() for mechanism in self.mechanisms)
+    def _answer(self, drawn: Sequence[int], far: float) -> Answer:
+        return Answer(self._value(drawn), ranks=(-far, far), raw=tuple(drawn))
 
-    def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
-        radius = max(mechanism.radius for mechanism in self.mechanisms)
-        named = groups if self.context.private_keys else None
-        far = self.rank_width(LEVEL)
-        answers = []
-        for windows in ask(Ranks(self.column, self.levels, radius, named)):
-            pairs = zip(self.mechanisms, windows, strict=True)
-            drawn = [mechanism.release(lambda _, window=window: window, draw) for mechanism, window in pairs]  # type: ignore[misc]
-            answers.append(Answer(self._value(drawn), ranks=(-far, far), raw=tuple(drawn)))
-        return answers
-
-    def _value(self, drawn: list[int]) -> Any:
+    def _value(self, drawn: Sequence[int]) -> Any:
         if self.shape == "range":
             return self.grid.length(max(drawn[1] - drawn[0], 0))
         ordered = [self.grid.value(v) for v in sorted(drawn)]
         return ordered[0] if self.shape == "one" else tuple(ordered)
+
+    def _called(self, name: str) -> str:
+        said = [f"{float(q):.4g}" for q in self.levels]
+        return f"{name}, {self.base}, q = {', '.join(said if len(said) <= SPELT else [*said[:2], '...', said[-1]])}"
 
     def interval(self, answer: Answer, level: float) -> None:
         return None
@@ -111,7 +111,74 @@ class RankStep:
     def width(self, rows: int | None, level: float = LEVEL) -> None:
         return None
 
+    def rmse(self, rows: int | None) -> None:
+        return None
+
+    def rank_width(self, level: float = LEVEL) -> float:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class RankStep(Ordered):
+    """Every level by a draw of its own, at an equal share of the price."""
+
+    @cached_property
+    def mechanisms(self) -> tuple[QuantileExponential, ...]:
+        each = self.epsilon / len(self.levels)
+        return tuple(quantile_mechanism(self.grid, q, each, self.context, private=self.private) for q in self.levels)
+
+    @property
+    def name(self) -> str:
+        return self._called("QuantileExponential")
+
+    def certificates(self) -> Sequence[Certificate]:
+        return tuple(mechanism.certificate() for mechanism in self.mechanisms)
+
+    def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
+        radius, far = max(mechanism.radius for mechanism in self.mechanisms), self.rank_width(LEVEL)
+        answers = []
+        for windows in ask(Ranks(self.column, self.levels, radius, groups if self.context.private_keys else None)):
+            pairs = zip(self.mechanisms, windows, strict=True)
+            drawn = [mechanism.release(lambda _, window=window: window, draw) for mechanism, window in pairs]  # type: ignore[misc]
+            answers.append(self._answer(drawn, far))
+        return answers
+
     def rank_width(self, level: float = LEVEL) -> float:
         """Rows within which every level's rank is met at once with probability `level`: sorting the answers keeps a common bound."""
         rare = (1 - level) / len(self.levels)
         return max(rank_reach(mechanism, rare) for mechanism in self.mechanisms)
+
+
+@dataclass(frozen=True)
+class JointStep(Ordered):
+    """All levels in one draw."""
+
+    @cached_property
+    def mechanism(self) -> JointExponential:
+        price = per_group(self.epsilon, Fraction(0), self.context)
+        rows, where = self.context.unit.max_rows, placed(self.grid, private=self.private)
+        return JointExponential(price.epsilon, self.levels, max_rows=rows, relation=price.relation, **where)
+
+    @property
+    def name(self) -> str:
+        return self._called("JointExponential")
+
+    def certificates(self) -> Sequence[Certificate]:
+        return (self.mechanism.certificate(),)
+
+    def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
+        named, far = groups if self.context.private_keys else None, self.rank_width(LEVEL)
+        asked = ask(Ranks(self.column, self.levels, self.mechanism.radius + 1, named))
+        return [self._answer(self._drawn(windows, draw), far) for windows in asked]
+
+    def _drawn(self, windows: Sequence[Window], draw: Draw) -> tuple[int, ...]:
+        of = dict(zip(self.levels, windows, strict=True))
+        return self.mechanism.release(lambda request: of[request.q], draw)
+
+    def rank_width(self, level: float = LEVEL) -> float:
+        return self.mechanism.rank_reach(1 - level)
+
+    @property
+    def work(self) -> int:
+        """A public measure of how long the sums over all tuples of one group take."""
+        return self.mechanism.radius * len(self.levels) ** 2

@@ -12,7 +12,7 @@ from sordino.privacy.relation import Relation
 from sordino.schema.column import Column, Grid
 from sordino.statistics.port import Context
 
-__all__ = ["Price", "Reach", "cells_per_person", "column_of", "grid_of", "length_grid", "per_group", "public_size"]
+__all__ = ["Price", "Reach", "cells_per_person", "column_of", "grid_of", "length_grid", "one_unit", "per_group", "public_size"]
 
 LARGEST = 50  # a mechanism with a delta spends no more than this on one of two steps: e^e would leave nothing of its delta
 
@@ -39,6 +39,11 @@ def length_grid(context: Context, name: str) -> Grid:
         what = f"column {name!r} is of type {grid.kind} and cannot be added."
         raise QueryError("SRD-203", what, "Ask for median, quantile, iqr, min or max.")
     return grid
+
+
+def one_unit(grid: Grid) -> int:
+    """One unit of the column in grid steps, at least one: what a difference between rows may be like, as far as the public knows."""
+    return max(1, math.floor(1 / grid.step))
 
 
 def public_size(context: Context) -> int | None:

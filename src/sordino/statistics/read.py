@@ -11,14 +11,18 @@ from sordino.statistics.port import Groups
 from sordino.summaries import Ask, Tally
 from sordino.summaries.totals import GroupTotals, Item, Totals
 
-__all__ = ["Whole", "read_cells", "read_totals", "tally"]
+__all__ = ["Whole", "line_up", "read_cells", "read_totals", "tally"]
 
 Whole = NDArray[np.object_]
 
 
 def read_totals(ask: Ask, items: tuple[Item, ...], groups: Groups) -> list[Whole]:
     """For each item one exact Python integer per group, in the order of `groups`; a group the engine did not meet has totals of 0."""
-    answer: GroupTotals = ask(Totals(items))
+    return line_up(ask(Totals(items)), items, groups)
+
+
+def line_up(answer: GroupTotals, items: tuple[Item, ...], groups: Groups) -> list[Whole]:
+    """Totals an engine gave, in the order of `groups`."""
     columns = [np.array([int(v) for v in answer.values[item]], object) for item in items]
     if groups is None or answer.keys == groups:
         return columns

@@ -50,6 +50,9 @@ class CountStep:
     def width(self, rows: int | None, level: float = LEVEL) -> float:
         return float(self.noise.radius(level))
 
+    def rmse(self, rows: int | None) -> float:
+        return self.noise.rmse
+
 
 @dataclass(frozen=True)
 class Count(Plain):
@@ -61,6 +64,7 @@ class Count(Plain):
     """
 
     label = "count"
+    way = "laplace"
     columns: tuple[str, ...] = ()
 
     def question(self) -> dict[str, Any]:

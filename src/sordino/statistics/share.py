@@ -18,6 +18,7 @@ from sordino.statistics.known import Known
 from sordino.statistics.moments import Moments, MomentsStep
 from sordino.statistics.port import Answer, Context, Counted, Groups, Statistic, Step
 from sordino.statistics.predicates import Counts
+from sordino.statistics.presence import Present
 from sordino.statistics.reach import length_grid, public_size
 from sordino.statistics.rows import Count
 from sordino.statistics.spread import Variance
@@ -27,6 +28,8 @@ from sordino.summaries import Ask, Draw
 __all__ = ["Merged", "Part", "Plan", "Single", "bundles", "plan_steps"]
 
 KEYS_SHARE = Fraction(1, 4)  # of epsilon, for naming private groups
+# mechanisms that take a delta wherever they are named
+THRIFTY = ("published", "ptr", "gaussian", "stability", "smooth_laplace", "smooth_gaussian")
 
 
 @dataclass(frozen=True)
@@ -104,7 +107,7 @@ class Plan:
         return tuple(c for part in (*([self.keys] if self.keys else []), *self.parts) for c in part.certificates())
 
 
-KIND = {Count: "count", Sum: "sum", Mean: "mean"}
+KIND = {Count: "count", Present: "count", Sum: "sum", Mean: "mean"}
 
 
 def _kind(statistic: Statistic) -> str:
@@ -114,24 +117,49 @@ def _kind(statistic: Statistic) -> str:
 def bundles(statistics: Mapping[str, Statistic], context: Context) -> list[tuple[str, ...]]:
     """Which statistics share a draw: sum, mean, variance and std of one column, and a count of the same rows.
 
-    A count of rows keeps the rows of a column only if nulls do not drop out of it, which its declared null policy says.
+    A count of rows keeps the rows of a column only if nulls do not drop out of it, which its declared null policy says; a count of the
+    rows in which the column has a value always does.
     """
     columns: dict[str, list[str]] = {}
     for label, statistic in statistics.items():
-        if isinstance(statistic, Sum | Mean | Variance):
+        if isinstance(statistic, Sum | Mean | Variance) and getattr(statistic, "shared", True):
             columns.setdefault(statistic.column, []).append(label)
     whole = next((c for c in columns if c in context.columns and context.columns[c].nulls != "drop"), None)
     counts = [label for label, statistic in statistics.items() if isinstance(statistic, Count)]
     if whole is not None and counts and public_size(context) is None:
         columns[whole] += counts
+    for label, statistic in statistics.items():
+        if isinstance(statistic, Present) and statistic.column in columns and public_size(context) is None:
+            columns[statistic.column].append(label)
     together = {label: tuple(members) for members in columns.values() for label in members}
     return list(dict.fromkeys(together.get(label, (label,)) for label in statistics))
 
 
-def _part(members: tuple[str, ...], statistics: Mapping[str, Statistic], epsilon: Fraction, delta: Fraction, context: Context) -> Part:
+def _named(statistic: Statistic, way: str | None, epsilon: Fraction, delta: Fraction, context: Context) -> Step:
+    """The step of a named mechanism, or the planner's choice."""
+    if way is None:
+        return statistic.step(epsilon, delta, context)
+    ways = statistic.ways(epsilon, delta, context)
+    if way not in ways:
+        what = f"{statistic.label} is not answered by mechanism {way!r}."
+        raise QueryError("SRD-106", what, f"Use one of {', '.join(ways)}, or leave mechanism= out.")
+    return ways[way]()
+
+
+def _part(
+    members: tuple[str, ...],
+    statistics: Mapping[str, Statistic],
+    epsilon: Fraction,
+    delta: Fraction,
+    context: Context,
+    *,
+    way: str | None = None,
+) -> Part:
     chosen = [statistics[label] for label in members]
     if len(members) == 1:
-        return Single(members[0], chosen[0].step(epsilon, delta, context), chosen[0].counted(context))
+        return Single(members[0], _named(chosen[0], way, epsilon, delta, context), chosen[0].counted(context))
+    for statistic in chosen:
+        _named(statistic, way, epsilon, delta, context)
     column = next(s.column for s in chosen if isinstance(s, Sum | Mean | Variance))
     grid = length_grid(context, column)
     size = public_size(context)
@@ -143,31 +171,40 @@ def _part(members: tuple[str, ...], statistics: Mapping[str, Statistic], epsilon
     return Merged(source, tuple((label, _kind(s)) for label, s in zip(members, chosen, strict=True)))
 
 
-def plan_steps(statistics: Mapping[str, Statistic], epsilon: Fraction, delta: Fraction, context: Context) -> Plan:
+def plan_steps(
+    statistics: Mapping[str, Statistic],
+    epsilon: Fraction,
+    delta: Fraction,
+    context: Context,
+    *,
+    way: str | None = None,
+    weights: Mapping[tuple[str, ...], Fraction] | None = None,
+) -> Plan:
     """Split one price among several statistics, by public facts alone.
 
     Statistics of one column that keep the same rows are read off one draw: the two halves for count, sum and mean (the plain sum where n
     is public), the three Bernstein sums as soon as variance or std is among them. Private group keys take a quarter of epsilon; if the
     count of rows is asked too, keys and counts are one draw where that hides fewer keys. What is left of epsilon is divided equally
-    among independent draws (quantiles have one per level, iqr two). Delta is divided equally among the keys and the parts that need it;
-    only if none does is it offered to vectors, which take it if Gaussian noise is then quieter. The price is the sum of the parts'.
+    among independent draws (quantiles have one per level, iqr two), or by `weights`, one for each bundle. Delta is divided equally among
+    the keys and the parts that need it; only if none does is it offered to vectors, which take it if Gaussian noise is then quieter. The
+    price is the sum of the parts'. `way` names the mechanism for every statistic; without it each takes the first of its ways.
     """
     if not statistics:
         raise QueryError("SRD-103", "there is nothing to compute.", "Ask for at least one statistic.")
     private = context.private_keys
     members = bundles(statistics, context)
-    needy = [m for m in members if any(statistics[label].needs_delta(context) for label in m)]
+    needy = members if way in THRIFTY else [m for m in members if any(statistics[label].needs_delta(context) for label in m)]
     takers = needy or ([] if private else [m for m in members if isinstance(statistics[m[0]], Means | Counts)])
     if (needy or private) and not delta:
         raise QueryError("SRD-102", "private keys need a delta.", "Give delta, or declare the keys.")
     each = delta / (len(takers) + private) if takers or private else Fraction(0)
-    weights = {m: sum(statistics[label].weight for label in m) if len(m) == 1 else 1 for m in members}
+    weights = weights or {m: Fraction(sum(statistics[label].weight for label in m) if len(m) == 1 else 1) for m in members}
     left = epsilon * (1 - KEYS_SHARE) if private else epsilon
     shares = {m: left * weight / sum(weights.values()) for m, weight in weights.items()}
     keys = _keys(shares, statistics, epsilon * KEYS_SHARE, each, context) if private else None
     drawn = (keys.label,) if isinstance(keys, CountedKeys) else None
-    parts = (_part(m, statistics, share, each if m in takers else Fraction(0), context) for m, share in shares.items() if m != drawn)
-    return Plan(keys, tuple(parts))
+    offered = {m: each if m in takers else Fraction(0) for m in members}
+    return Plan(keys, tuple(_part(m, statistics, share, offered[m], context, way=way) for m, share in shares.items() if m != drawn))
 
 
 def _keys(

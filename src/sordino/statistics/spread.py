@@ -1,4 +1,4 @@
-"""The variance and the standard deviation of a column, with divisor n."""
+"""The variance and the standard deviation of a column, with divisor n, or n - 1 as in SQL."""
 
 from __future__ import annotations
 
@@ -16,14 +16,16 @@ __all__ = ["Variance", "std", "variance"]
 
 @dataclass(frozen=True)
 class Variance(Plain):
-    """The variance of a bounded column (divisor n), from three Bernstein sums; `root` asks for its square root."""
+    """The variance of a bounded column, from three Bernstein sums; `root` asks for its square root, `sample` divides by n - 1, not n."""
 
+    way = "laplace"
     column: str
     root: bool = False
+    sample: bool = False
 
     @property
     def kind(self) -> str:
-        return "std" if self.root else "variance"
+        return ("stddev_samp" if self.root else "var_samp") if self.sample else "std" if self.root else "variance"
 
     @property
     def label(self) -> str:

@@ -91,11 +91,15 @@ class SumStep:
     def width(self, rows: int | None, level: float = LEVEL) -> float:
         return float(self.noise.radius(level) / self.unit * self.grid.step)
 
+    def rmse(self, rows: int | None) -> float:
+        return self.noise.rmse / float(self.unit) * float(self.grid.step)
+
 
 @dataclass(frozen=True)
 class Sum(Plain):
     """The sum of a bounded column."""
 
+    way = "laplace"
     column: str
 
     @property

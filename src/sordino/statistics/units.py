@@ -26,6 +26,7 @@ class CountUnits(Plain):
     """The number of people (or of rows, where a row is the unit): a count to which everybody adds at most one."""
 
     label = "count_units"
+    way = "laplace"
     columns: tuple[str, ...] = ()
 
     def question(self) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -125,8 +125,12 @@ class RankWindow:
 
 @dataclass(frozen=True, repr=False)
 class Window(Hidden):
-    """Consecutive order statistics in grid steps (low before rank 1, high after rank n), the rank of the first, and n."""
+    """Consecutive order statistics in grid steps (low before rank 1, high after rank n), the rank of the first, and n.
+
+    `memo` keeps what was computed from a window as long as the window lives, and no longer.
+    """
 
     values: NDArray[np.int64]
     first: int
     n: int
+    memo: dict[Any, Any] = field(default_factory=dict, compare=False)

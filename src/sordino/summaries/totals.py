@@ -12,7 +12,10 @@ from numpy.typing import NDArray
 
 from sordino.summaries.request import Hidden, Window
 
-__all__ = ["GroupTotals", "Item", "Ranks", "Totals"]
+__all__ = ["ALL", "MOST_ROWS", "GroupTotals", "Item", "Ranks", "Rows", "Sorted", "Totals"]
+
+MOST_ROWS = 5_000_000
+ALL = 2**32  # the share of Rows that keeps every row
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,38 @@ class Ranks:
     q: tuple[Fraction, ...]
     radius: int
     keys: tuple[tuple[Any, ...], ...] | None = None
+
+
+@dataclass(frozen=True)
+class Rows:
+    r"""Ask for all values of one column, sorted, in each group; the answer is an iterator of one Sorted per group, ordered as for Ranks.
+
+    A group with more than `most` rows is cut, never refused: of its pairs (value, how many equal values came before) the `most` with
+    the smallest keyed hashes stay.
+
+    Theorem. For every key, a step of the relation that removes up to m rows of a group and adds up to m changes the cut group by at
+    most m removals and m additions; an added row may become a swap.
+    Proof. Equal values are interchangeable, so a row more is one pair more, the rest unchanged. Let X be the pairs of all others, A and
+    B those of the person before and after: the cut keeps a smallest pairs of A and b of B, and the smallest of X up to the same size. Of X
+    it keeps |a - b| more on one side only, and both sides remove at most max(a, b) <= m. QED
+    So under add_remove a mechanism fed by cut Rows must hold for additions, removals and replacements alike.
+
+    With `shares`, one whole number out of 2^32 per group, nothing is cut: the pairs stay whose hashes, as numbers below 2^32, are below
+    the group's share. Then an added row is an added row or nothing. A share that follows from a drawn count keeps the table small.
+    """
+
+    column: str
+    keys: tuple[tuple[Any, ...], ...] | None = None
+    most: int = MOST_ROWS
+    shares: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, repr=False)
+class Sorted(Hidden):
+    """All values of a column in one group, in whole grid steps above the lower bound, ascending; n is how many they are."""
+
+    values: NDArray[np.int64]
+    n: int
 
 
 Windows = tuple[Window, ...]

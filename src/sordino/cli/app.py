@@ -1,0 +1,83 @@
+"""The app: global options anywhere on the line, verbs from their modules, errors as text with a fix and an exit code."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import typer
+
+from sordino.cli.ask import budget, card, preview, query
+from sordino.cli.attack import attacks
+from sordino.cli.book import books
+from sordino.cli.door import code_of, door, wrapped
+from sordino.cli.lab import audit
+from sordino.cli.owner import check, init
+from sordino.cli.poll import surveys
+from sordino.cli.self import demo, doctor, explain
+from sordino.cli.serve import learn, serve, tokens
+from sordino.errors import SordinoError
+
+__all__ = ["app", "main"]
+
+EPILOG = "Anywhere on the line: --config TOML, --json, --quiet. Example: sordino query 'SELECT COUNT(*) FROM t' --within 20"
+app = typer.Typer(
+    name="sordino", help="Private answers about a sensitive table: price first, answer once.", epilog=EPILOG, no_args_is_help=True,
+    pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]}, rich_markup_mode=None,
+)  # fmt: skip
+for verb in (demo, init, check, preview, query, budget, card, audit, serve, learn, doctor, explain):
+    app.command()(verb)
+app.add_typer(books, name="ledger")
+app.add_typer(attacks, name="attack")
+app.add_typer(surveys, name="survey")
+app.add_typer(tokens, name="token")
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    words = _globals(list(sys.argv[1:] if argv is None else argv))
+    try:
+        done = app(args=words, standalone_mode=False)
+        return done if isinstance(done, int) else 0
+    except SordinoError as error:
+        return _tell(error)
+    except typer.Exit as stop:
+        return stop.exit_code
+    except (KeyboardInterrupt, typer.Abort):
+        print("stopped; nothing more was spent", file=sys.stderr)
+        return 130
+    except Exception as error:
+        if hasattr(error, "format_message"):  # a usage error of the option parser
+            print(f"usage: {error.format_message()} Try: sordino --help", file=sys.stderr)
+            return int(getattr(error, "exit_code", 2))
+        raise
+
+
+def _globals(words: list[str]) -> list[str]:
+    """Take --config, --json and --quiet from wherever they stand."""
+    door.config, door.json, door.quiet = None, False, False
+    left: list[str] = []
+    while words:
+        word = words.pop(0)
+        if word == "--json":
+            door.json = True
+        elif word == "--quiet":
+            door.quiet = True
+        elif word == "--config" and words:
+            door.config = words.pop(0)
+        elif word.startswith("--config="):
+            door.config = word.partition("=")[2]
+        else:
+            left.append(word)
+    return left
+
+
+def _tell(error: SordinoError) -> int:
+    code = code_of(error)
+    spent = "The charge stands." if error.spent else "Nothing was spent."
+    if door.json:
+        print(json.dumps({"error": error.code, "what": error.what, "fix": error.fix, "spent": error.spent, "exit": code}))
+        return code
+    lines = (f"{error.code}: {error.what}", error.fix, f"{spent} More: sordino explain {error.code}")
+    print(wrapped("\n".join(filter(None, lines))), file=sys.stderr)
+    return code

@@ -1,0 +1,136 @@
+"""The analyst's verbs: preview, query, budget, card."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from sordino.cli.door import REFUSED, USAGE, door
+from sordino.errors import BudgetExceeded, QueryError
+
+__all__ = ["budget", "card", "preview", "query"]
+
+Sql = Annotated[str, typer.Argument(help="A question in SQL, such as \"SELECT MEDIAN(cost) FROM admissions WHERE age >= 18\".")]
+Within = Annotated[float | None, typer.Option(help="Half-width at 95% in the statistic's unit.")]
+Rank = Annotated[float | None, typer.Option("--within-rank", help="For quantiles: a share of the rows, such as 0.01.")]
+Price = Annotated[str | None, typer.Option(help="The price, for experts; --within finds it for you.")]
+
+
+def preview(sql: Sql, within: Within = None, within_rank: Rank = None) -> None:
+    """Show what a question costs at several prices. Free; reads no rows.
+
+    Example: sordino preview "SELECT AVG(cost) FROM admissions" --within 100
+    """
+    with door.opened() as data, door.busy("predicting"):
+        found = data.sql(sql).preview(within=within, within_rank=within_rank)
+        door.say(found, found.to_dict())
+
+
+def query(
+    sql: Sql,
+    within: Within = None,
+    within_rank: Rank = None,
+    epsilon: Price = None,
+    delta: Annotated[str | None, typer.Option(help="The delta of this release; by default a hundredth of the pool.")] = None,
+    mechanism: Annotated[str | None, typer.Option(help="A mechanism by name instead of the planner's choice.")] = None,
+    analyst: Annotated[str | None, typer.Option(help="Whose purse pays.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before paying.")] = False,
+    fresh: Annotated[bool, typer.Option(help="Pay again even if an answer is recorded.")] = False,
+) -> int:
+    """Show the price, ask, pay, answer. The same question again costs nothing.
+
+    Example: sordino query "SELECT COUNT(*) FROM admissions" --within 20
+    """
+    wishes = {"within": within, "within_rank": within_rank, "epsilon": epsilon}
+    if sum(wish is not None for wish in wishes.values()) != 1:
+        raise QueryError("SRD-101", "a release needs one price.", "Give --within, --within-rank or --epsilon.")
+    with door.opened() as data:
+        asked = data.sql(sql).by_mechanism(mechanism)
+        options: dict[str, Any] = {"within": within, "within_rank": within_rank, "epsilon": epsilon, "delta": delta}
+        free = not fresh and _recorded(asked, options)
+        if not free and not yes and not _agreed(asked, options):
+            door.note("nothing was spent")
+            return USAGE
+        try:
+            with door.busy("charged; reading"):
+                release = asked.release(**options, fresh=fresh, analyst=analyst)
+        except BudgetExceeded:
+            _left(asked)
+            raise
+        door.say(f"{release}\nrelease {release.id}; {data.budget}", {**_json(release), "budget": str(data.budget)})
+        return REFUSED if release.refused else 0
+
+
+def _recorded(asked: Any, options: dict[str, Any]) -> bool:
+    from sordino.privacy.number import as_epsilon
+
+    wish = asked._wish(options["within"], options["within_rank"])
+    price = None if options["epsilon"] is None else as_epsilon(options["epsilon"])
+    return asked.recall(price, wish, ranks=options["within_rank"] is not None) is not None
+
+
+def _agreed(asked: Any, options: dict[str, Any]) -> bool:
+    """Show the line of this price and ask, on a terminal; scripts say --yes or get no question."""
+    price = [options["epsilon"]] if options["epsilon"] is not None else ["1"]
+    found = asked.preview(epsilons=price, within=options["within"], within_rank=options["within_rank"], delta=options["delta"])
+    if found.problem:
+        return True  # the release itself refuses, with the right family of error
+    shown = found.best or found.lines[0]
+    door.note(f"price: epsilon {shown.epsilon:.4g}, {shown.charged:.3g}% of the budget, which pays for {shown.more:,} of these")
+    if door.json or not sys.stdin.isatty():
+        return True
+    return typer.confirm("Pay?", default=True, err=True)
+
+
+def _left(asked: Any) -> None:
+    """What the rest of the budget still buys."""
+    balance = asked.table.budget
+    door.note(f"left: {balance}")
+    if balance.left > 0:
+        line = asked.preview(epsilons=[f"{balance.left:.4g}"]).lines[-1]
+        known = line.forecasts[0]
+        if known.half_width is not None:
+            door.note(f"the most accurate you can still afford: within {known.half_width:,.4g} for epsilon {line.epsilon:.4g}")
+
+
+def _json(release: Any) -> dict[str, Any]:
+    import json
+
+    return dict(json.loads(release.to_json()), recalled=release.recalled)
+
+
+def budget() -> None:
+    """Show what is spent, what is left, and each analyst's purse."""
+    with door.opened() as data:
+        balance = data.budget
+        lines = [str(balance)]
+        lines += [f"  {name}: {spent:.4g}" + ("" if cap is None else f" of {cap:.4g}") for name, (spent, cap) in balance.analysts.items()]
+        exact = {name: str(value) for name, value in balance.exact.items()}
+        facts = {"spent": balance.spent, "left": balance.left, "cap": balance.cap, "naive": balance.naive, "percent": balance.percent}
+        door.say("\n".join(lines), {**facts, "exact": exact, "analysts": dict(balance.analysts)})
+
+
+def card(
+    release: Annotated[str, typer.Argument(help="The id of a release, as `sordino ledger list` shows it.")],
+    format: Annotated[str, typer.Option(help="md, html or json.")] = "md",
+) -> None:
+    """Print the claim card of a release: what was promised, about whom, by which theorem."""
+    from sordino.session.record import split
+    from sordino.session.release import Release
+
+    writers = {"md": "to_markdown", "html": "to_html", "json": "to_json"}
+    if format not in writers:
+        raise QueryError("SRD-103", f"format is {format!r}.", "Use md, html or json.")
+    with door.opened() as data:
+        for entry in data.ledger.entries():
+            if entry.answer is None or entry.id != release.partition(".")[0]:
+                continue
+            members = split(entry.answer) if entry.members else [entry.answer]
+            found = [Release.from_bytes(answer) for answer in members]
+            for item in found:
+                if item.id == release or len(found) == 1:
+                    print(getattr(item.card, "to_json" if door.json else writers[format])())
+                    return
+    raise QueryError("SRD-103", f"there is no recorded release {release!r}.", "`sordino ledger list` shows them.")

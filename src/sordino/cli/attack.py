@@ -1,0 +1,96 @@
+"""Attacks on a file of your own, or on made-up people: what an anonymous table gives away."""
+
+from __future__ import annotations
+
+import csv
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sordino.cli.door import door
+from sordino.errors import QueryError
+
+__all__ = ["attacks"]
+
+attacks = typer.Typer(help="Attacks that show why: unique, trace, noise, local. NOT PRIVATE; for owners.", no_args_is_help=True)
+
+
+def _columns(file: Path) -> dict[str, list[str]]:
+    if file.suffix.lower() == ".parquet":
+        import duckdb
+
+        found: Any = duckdb.sql("SELECT * FROM read_parquet($file)", params={"file": str(file)})
+        return {name: [str(v) for v in cells] for name, cells in zip(found.columns, zip(*found.fetchall(), strict=True), strict=True)}
+    try:
+        with file.open(encoding="utf-8-sig", newline="") as stream:
+            rows = list(csv.DictReader(stream))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise QueryError("SRD-205", f"{file} cannot be read: {error}.", "Give a CSV or Parquet file.") from None
+    if not rows:
+        raise QueryError("SRD-205", f"{file} has no rows.", "Give a CSV file with a header and rows.")
+    return {name: [str(row.get(name) or "") for row in rows] for name in rows[0] if name is not None}
+
+
+def _show(result: Any) -> None:
+    import json
+
+    door.say(result if door.quiet else f"{result}\n{result.plot()}", json.loads(result.to_json()))
+
+
+@attacks.command()
+def unique(
+    file: Annotated[Path | None, typer.Argument(help="A CSV or Parquet file; made-up people without it.")] = None,
+    on: Annotated[str, typer.Option(help="The columns an outsider may know, separated by commas.")] = "zip,birth_date,sex",
+) -> None:
+    """How many people are the only one with their combination of a few columns, and which coarser columns would hide them.
+
+    Example: sordino attack unique patients.csv --on zip,birth_date,sex
+    """
+    from sordino.lab import town, uniqueness
+
+    frame = town.register() if file is None else _columns(file)
+    with door.busy("counting"):
+        _show(uniqueness(frame, [name.strip() for name in on.split(",")]))
+
+
+@attacks.command()
+def trace(people: Annotated[int, typer.Option(help="People whose averages are published.")] = 100) -> None:
+    """Tell from 1,000 published averages who was in the group, before and after privacy."""
+    from sordino.lab import trace as follow
+    from sordino.lab.town import crowd
+
+    if not 2 <= people <= 10_000:
+        raise QueryError("SRD-103", f"people is {people}.", "Give between 2 and 10,000.")
+    inside, outside = crowd(people)
+    with door.busy("tracing"):
+        _show(follow(inside.mean(axis=0), inside, outside))
+
+
+@attacks.command()
+def noise() -> None:
+    """Guess a person from one answer whose noise follows the local sensitivity."""
+    _exploit(private=False)
+
+
+@attacks.command()
+def local(private: Annotated[bool, typer.Option(help="Attack smooth sensitivity instead: it must fail.")] = False) -> None:
+    """The same attack; with --private on smooth sensitivity, where it stays within what epsilon allows."""
+    _exploit(private=private)
+
+
+def _exploit(*, private: bool) -> None:
+    import sordino as sd
+    from sordino.lab.notes import local_noise, median_leak
+    from sordino.mechanisms import Smooth
+
+    one, other = median_leak(100, high=10**6)
+
+    def release(data: Any) -> float:
+        if not private:
+            return float(local_noise(data, (0, 10**6), 1)[0])
+        return float(sd.release(Smooth(epsilon=Fraction(1)), data, statistic="median", bounds=(0, 10**6), relation="replace"))
+
+    with door.busy("guessing"):
+        _show(sd.lab.noise_exploitation(release, one, other))

@@ -1,0 +1,66 @@
+"""The ledger's verbs: list, verify, export, adopt."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sordino.cli.door import BROKEN, door
+
+__all__ = ["books"]
+
+books = typer.Typer(help="The book of charges: list, verify, export, adopt.", no_args_is_help=True)
+
+
+@books.command("list")
+def listed(last: Annotated[int, typer.Option(help="How many of the newest charges.")] = 20) -> None:
+    """Show the newest charges: id, price, who paid, whether an answer is recorded."""
+    with door.opened() as data:
+        entries = data.ledger.entries()
+        rows = [(e.id, str(e.cost) if e.cost is not None else "write-off", e.analyst or "", _state(e)) for e in entries[-last:]]
+        wide = [max([len(row[i]) for row in rows], default=0) for i in range(4)]
+        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, wide, strict=True)).rstrip() for row in rows]
+        plain = [dict(zip(("id", "cost", "analyst", "state"), row, strict=True)) for row in rows]
+        door.say("\n".join([*lines, f"{len(entries)} charges; {data.budget}"]), plain)
+
+
+def _state(entry: Any) -> str:
+    return {"sealed": "answered", "open": "charged, no answer recorded"}.get(entry.state, str(entry.state))
+
+
+@books.command()
+def verify() -> int:
+    """Walk the whole hash chain. Exit code 6 if it is broken."""
+    with door.opened() as data:
+        found = data.ledger.verify()
+        door.say(f"the chain is {found}", {"whole": bool(found), "text": str(found)})
+        return 0 if found else BROKEN
+
+
+@books.command()
+def export(file: Annotated[Path | None, typer.Argument(help="Where to write; standard output without it.")] = None) -> None:
+    """Write the book as JSON lines that anybody can verify on another machine."""
+    with door.opened() as data:
+        text = data.ledger.export()
+    if file is None:
+        print(text, end="")
+    else:
+        file.write_text(text, encoding="utf-8")
+        door.note(f"wrote {file}")
+
+
+@books.command()
+def adopt(
+    epsilon: Annotated[str | None, typer.Option(help="What may have been spent elsewhere; 0 says nothing was.")] = None,
+    delta: Annotated[str, typer.Option(help="Its delta.")] = "0",
+) -> None:
+    """Accept a restored or moved ledger, writing off what its witness knows it to have lost. Owner only."""
+    from sordino.ledger import adopt as accept
+    from sordino.plan.dataset import read_dataset
+
+    declared = read_dataset(door.dataset())
+    lost = accept(declared.ledger, epsilon=epsilon, delta=delta, dataset=declared.name, witness=declared.witness)
+    text = f"adopted; written off: loss {float(lost.loss):.4g}, delta {float(lost.delta):.3g}"
+    door.say(text, {"loss": str(lost.loss), "delta": str(lost.delta)})

@@ -1,0 +1,129 @@
+"""The server's verbs: serve datasets to analysts, hand out tokens, learn without any data."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sordino.cli.door import door
+from sordino.errors import QueryError
+
+__all__ = ["learn", "serve", "tokens"]
+
+tokens = typer.Typer(help="Who may ask the server: add, list, revoke.", no_args_is_help=True)
+Host = Annotated[str, typer.Option(help="The address to listen on.")]
+Port = Annotated[int, typer.Option(help="The port; 0 takes a free one.")]
+
+
+def serve(
+    files: Annotated[list[Path] | None, typer.Argument(help="Dataset files; the one of --config or of this folder without them.")] = None,
+    host: Host = "127.0.0.1",
+    port: Port = 8765,
+    certificate: Annotated[Path | None, typer.Option(help="A TLS certificate, in PEM.")] = None,
+    key: Annotated[Path | None, typer.Option(help="Its private key.")] = None,
+    behind_https: Annotated[bool, typer.Option(help="A proxy in front speaks https; listen in the clear.")] = False,
+    log: Annotated[Path | None, typer.Option(help="The owner's log, one JSON object a line; standard error without it.")] = None,
+) -> None:
+    """Serve datasets over HTTP, with pages for people. Analysts need a token: sordino token add NAME.
+
+    Example: sordino serve hospital.toml
+    """
+    from sordino.server.app import create_app
+
+    if not (_loopback(host) or behind_https or (certificate and key)):
+        fix = "Give --certificate and --key, or put a proxy in front and say --behind-https."
+        raise QueryError("SRD-204", f"on {host} tokens would travel in the clear.", fix)
+    if not _kept(files).people():
+        door.note("nobody has a token yet: sordino token add NAME")
+    _write_log(log)
+    tls = {"ssl_certfile": str(certificate), "ssl_keyfile": str(key)} if certificate and key else {}
+    _run(create_app(files or [door.dataset()]), host, port, "datasets", **tls)
+
+
+def learn(host: Host = "127.0.0.1", port: Port = 8766) -> None:
+    """Open the pages that teach: sensitivity you can drag. No dataset is opened and nothing is spent."""
+    from sordino.server.app import create_classroom
+
+    _run(create_classroom(), host, port, "learn")
+
+
+def _run(app: Any, host: str, port: int, path: str, **tls: Any) -> None:
+    import socket
+
+    import uvicorn
+
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((host, port))
+            listener.listen(512)  # whoever reads the line below may come at once
+        except OSError as error:
+            raise QueryError("SRD-205", f"port {port} on {host} cannot be used: {error.strerror}.", "Give another --port.") from None
+        door.note(f"http{'s' if tls else ''}://{host}:{listener.getsockname()[1]}/{path}  (stop with Ctrl-C)")
+        # the access log would hold whole plans, and the header names the software: neither leaves
+        settings = uvicorn.Config(app, access_log=False, log_level="warning", server_header=False, limit_concurrency=512, **tls)
+        uvicorn.Server(settings).run([listener])
+
+
+def _write_log(path: Path | None) -> None:
+    handler: logging.Handler
+    if path is None:
+        handler = logging.StreamHandler(sys.stderr)
+    else:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
+        os.fchmod(descriptor, 0o600)
+        handler = logging.StreamHandler(os.fdopen(descriptor, "a", encoding="utf-8"))
+    log = logging.getLogger("sordino.server")
+    log.addHandler(handler)
+    log.setLevel(logging.WARNING if door.quiet else logging.INFO)
+    log.propagate = False
+
+
+def _loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _kept(files: list[Path] | None = None) -> Any:
+    from sordino.server.token import Tokens
+
+    return Tokens.beside(files[0] if files else door.dataset())
+
+
+@tokens.command()
+def add(
+    name: Annotated[str, typer.Argument(help="Whose token: the name of a purse in [budget.analysts], if there are purses.")],
+    role: Annotated[str, typer.Option(help="analyst or owner.")] = "analyst",
+    scope: Annotated[list[str] | None, typer.Option(help="A dataset it is for; repeat it for several, leave it out for all.")] = None,
+) -> None:
+    """Make a token and show it once. Only its hash is kept.
+
+    Example: sordino token add amina --role analyst
+    """
+    token = _kept().add(name, role, tuple(scope or ()))
+    door.note("Shown once; only its hash is kept.")
+    door.say(token, {"name": name, "role": role, "token": token})
+
+
+@tokens.command("list")
+def listed() -> None:
+    """Show who has a token."""
+    people = _kept().people()
+    rows = [(p.name, p.role, ", ".join(p.scope) or "every dataset", "revoked" if p.revoked else "") for p in people]
+    plain = [{"name": p.name, "role": p.role, "scope": list(p.scope), "revoked": p.revoked} for p in people]
+    door.say("\n".join("  ".join(row).rstrip() for row in rows) or "nobody has a token", plain)
+
+
+@tokens.command()
+def revoke(name: Annotated[str, typer.Argument(help="Whose token.")]) -> None:
+    """Make a token useless, at once, on a running server too."""
+    _kept().revoke(name)
+    door.say(f"revoked {name}", {"revoked": name})

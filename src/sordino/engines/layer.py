@@ -1,0 +1,209 @@
+"""Derived columns as SQL, one operation at a time: each layer of the statement computes from names of the layers below.
+
+So a statement is as long as the expressions are, however often a value is used, and equal parts are computed once. Every operation is
+total: its operands are clamped, so nothing overflows, and a division by zero is null.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sordino.engines.filter import rendered
+from sordino.engines.value import date_text, grid_of, moment_text, quoted, real
+from sordino.errors import QueryError
+from sordino.schema.arithmetic import TINY
+from sordino.schema.column import Column
+from sordino.schema.derived import derive, extent
+from sordino.schema.expression import Arithmetic, Call, Case, Cast, Constant, Expression, Leaf, Part, Truth, parts
+from sordino.schema.extent import EXACT, Extent
+from sordino.schema.predicate import Name
+
+__all__ = ["Layers"]
+
+Value = tuple[str, Extent]  # SQL over names of lower layers, and what it is
+FIRST_DAY, SUNDAY = "DATE '1970-01-01'", "DATE '1970-01-04'"
+SQL = {"cat": "VARCHAR", "date": "DATE", "timestamp": "TIMESTAMP", "float": "DOUBLE"}
+
+
+@dataclass
+class Layers:
+    """`base` are the typed values of declared columns. Ask for aliases first, then lay the rows under them with `over`."""
+
+    base: Mapping[str, tuple[Column, str]]
+    made: dict[Expression, tuple[str, int]] = field(default_factory=dict)
+    levels: list[list[str]] = field(default_factory=list)
+
+    def value(self, column: Column) -> str:
+        """The typed value of a column: BIGINT (int, bool, and a derived decimal in steps), DECIMAL, DOUBLE, DATE, TIMESTAMP or VARCHAR."""
+        return self.base[column.name][1] if column.expression is None else self._alias(column.expression)
+
+    def of(self, name: Name) -> tuple[Column, str]:
+        """What a name in a condition means."""
+        if name.expression is not None:
+            return derive(name.expression), self._alias(name.expression)
+        if name.column not in self.base:
+            raise QueryError("SRD-201", f"column {name.column!r} is not declared.", "Filter by a declared column.")
+        return self.base[name.column]
+
+    def over(self, rows: str) -> str:
+        """The rows with every alias asked for so far."""
+        for number, level in enumerate(self.levels):
+            rows = f"SELECT *, {', '.join(level)} FROM ({rows}) AS layer{number}"
+        return rows
+
+    def _alias(self, expression: Expression) -> str:
+        if isinstance(expression, Constant):
+            return _constant(expression.value, extent(expression))
+        if expression not in self.made:
+            for part in parts(expression):
+                self._alias(part)
+            level = 1 + max((self.made[part][1] for part in parts(expression) if part in self.made), default=-1)
+            self.levels += [[] for _ in range(level + 1 - len(self.levels))]
+            text = self._text(expression)
+            self.made[expression] = f"e{len(self.made)}", level
+            self.levels[level].append(f"{text} AS {self.made[expression][0]}")
+        return self.made[expression][0]
+
+    def _operand(self, expression: Expression) -> Value:
+        return self._alias(expression), extent(expression)
+
+    def _text(self, expression: Expression) -> str:
+        found = extent(expression)
+        match expression:
+            case Leaf(column):
+                return _clamped(column, found, self.base[column.name][1])
+            case Arithmetic(op, left, right):
+                return _arithmetic(op, self._operand(left), self._operand(right))
+            case Call("coalesce" | "least" | "greatest" as word, items):
+                values = [_as(self._operand(item), found.type, found.scale) for item in items]
+                return f"{word}({', '.join(values)})"
+            case Call("abs", (item,)):
+                return f"abs({self._alias(item)})"
+            case Call(word, (item,), digits):
+                return _rounded(word, self._operand(item), digits)
+            case Part(word, item):
+                return _part(word, self._operand(item))
+            case Cast(item):
+                return _cast(self._operand(item), found)
+            case Truth(predicate):
+                said = rendered(predicate, self.of)
+                return f"CASE WHEN {said} THEN 1 WHEN NOT ({said}) THEN 0 END"
+            case Case(branches, otherwise):
+                whens = [f"WHEN {rendered(p, self.of)} THEN {_as(self._operand(v), found.type, found.scale)}" for p, v in branches]
+                last = "NULL" if otherwise is None else _as(self._operand(otherwise), found.type, found.scale)
+                return f"CASE {' '.join(whens)} ELSE {last} END"
+        raise QueryError("SRD-209", "an engine does not compute this expression.", "Ask for another one.")
+
+
+def _constant(value: Any, found: Extent) -> str:
+    if value is None:
+        return "NULL"
+    if found.type in EXACT:
+        return f"CAST({found.low} AS BIGINT)"
+    if found.type == "float":
+        return real(found.low)
+    if isinstance(value, dt.datetime):
+        return moment_text(value)
+    return date_text(value) if isinstance(value, dt.date) else quoted(str(value))
+
+
+def _clamped(column: Column, found: Extent, value: str) -> str:
+    """What of a column enters an expression: exact numbers in steps, everything ordered inside its bounds."""
+    if column.type in ("cat", "bool"):
+        return value
+    if found.type in EXACT:
+        return f"{grid_of(column, value)} + ({found.low})"
+    first, last = (_constant(end, found) if found.type != "float" else real(end) for end in (found.low, found.high))
+    return f"CASE WHEN {value} IS NOT NULL THEN greatest({first}, least({last}, {value})) END"
+
+
+def _as(operand: Value, kind: str, scale: int) -> str:
+    """A value as another type it can become: finer steps, or a double."""
+    text, found = operand
+    if found.type == "null":
+        return f"CAST(NULL AS {SQL.get(kind, 'BIGINT')})"
+    if kind == "float" and found.exact:
+        return f"CAST({text} AS DOUBLE) / {real(10.0**found.scale)}" if found.scale else f"CAST({text} AS DOUBLE)"
+    return f"{text} * {10 ** (scale - found.scale)}" if found.exact and scale > found.scale else text
+
+
+def _flushed(operand: Value) -> str:
+    """Doubles too small to be multiplied or divided safely are zero."""
+    text, found = _as(operand, "float", 0), operand[1]
+    low, high = found.doubles()
+    if found.exact or low >= TINY or high <= -TINY:
+        return f"({text})"
+    return f"(CASE WHEN abs({text}) < {real(TINY)} THEN {real(0.0)} ELSE {text} END)"
+
+
+def _arithmetic(op: str, left: Value, right: Value) -> str:
+    if left[1].type == right[1].type == "date":
+        return f"({left[0]} - {FIRST_DAY}) - ({right[0]} - {FIRST_DAY})"
+    if op == "/":
+        divisor = _flushed(right)
+        return f"CASE WHEN {divisor} <> {real(0.0)} THEN {_flushed(left)} / {divisor} END"
+    if op == "*":
+        return f"{left[0]} * {right[0]}" if left[1].exact and right[1].exact else f"{_flushed(left)} * {_flushed(right)}"
+    kind, scale = ("int", max(left[1].scale, right[1].scale)) if left[1].exact and right[1].exact else ("float", 0)
+    return f"({_as(left, kind, scale)}) {op} ({_as(right, kind, scale)})"
+
+
+def _rounded(word: str, operand: Value, digits: int) -> str:
+    text, found = operand
+    if found.type == "float":
+        if word != "round":
+            return f"CAST({word}({text}) AS BIGINT)"
+        return _half_away(f"{text} * {real(10.0**digits)}" if digits else text)
+    if found.scale <= digits:
+        return text
+    return _divided(text, found, 10 ** (found.scale - digits), word)
+
+
+def _half_away(x: str) -> str:
+    size = f"abs({x})"
+    whole = f"floor({size}) + CASE WHEN {size} - floor({size}) >= 0.5e0 THEN 1e0 ELSE 0e0 END"
+    return f"CASE WHEN {x} < 0 THEN -1 ELSE 1 END * CAST({whole} AS BIGINT)"
+
+
+def _half_even(x: str) -> str:
+    rest = f"{x} - floor({x})"
+    odd = f"floor({x}) / 2e0 <> floor(floor({x}) / 2e0)"
+    return f"CAST(floor({x}) + CASE WHEN {rest} > 0.5e0 OR ({rest} = 0.5e0 AND {odd}) THEN 1e0 ELSE 0e0 END AS BIGINT)"
+
+
+def _divided(text: str, found: Extent, unit: int, word: str) -> str:
+    """Whole steps over a power of ten: what is divided is never negative, because databases disagree about the rest."""
+    if word == "round":
+        return f"CASE WHEN {text} < 0 THEN -1 ELSE 1 END * ((abs({text}) + {unit // 2}) // {unit})"
+    lowest = found.low // unit
+    lifted = f"{text} - ({lowest * unit})" + (f" + {unit - 1}" if word == "ceil" else "")
+    return f"({lifted}) // {unit} + ({lowest})"
+
+
+def _part(word: str, operand: Value) -> str:
+    text, found = operand
+    if word in ("dow", "isodow"):
+        day = text if found.type == "date" else f"TRY_CAST({text} AS DATE)"
+        since = f"((({day} - {SUNDAY}) % 7) + 7) % 7"
+        return since if word == "dow" else f"((({since}) + 6) % 7) + 1"
+    return f"CAST(floor(EXTRACT({word.upper()} FROM {text})) AS BIGINT)"  # some databases count parts of a second
+
+
+def _cast(operand: Value, to: Extent) -> str:
+    text, found = operand
+    if found.type == to.type and found.scale == to.scale:
+        return text
+    if to.type in ("date", "timestamp"):
+        return f"TRY_CAST({text} AS {SQL[to.type]})"
+    if to.type == "bool":
+        return f"CASE WHEN {text} <> 0 THEN 1 WHEN {text} = 0 THEN 0 END"
+    if to.type == "float":
+        return _as(operand, "float", 0)
+    if found.type == "float":
+        return _half_even(text) if to.type == "int" else _half_away(f"{text} * {real(10.0**to.scale)}" if to.scale else text)
+    if to.scale >= found.scale:
+        return _as(operand, to.type, to.scale)
+    return _divided(text, found, 10 ** (found.scale - to.scale), "round")

@@ -1,0 +1,161 @@
+"""The relational text of products and gradients: every coordinate a whole number, every row's share a function of that row alone.
+
+What several rows of a person add up to is summed as integers before it is shrunk, so that no order of the rows can show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sordino.engines.text import Text
+from sordino.engines.value import real
+from sordino.errors import QueryError
+from sordino.summaries.moment import COARSE, FINE, LINK, ONE, Gradient, Gram, Term, scaled
+
+__all__ = ["gradient_text", "gram_text", "matrix", "reaches", "whole"]
+
+
+def gram_text(text: Text, table: str, request: Gram, number: str = "DOUBLE") -> tuple[str, list[str]]:
+    """A relation of coordinates, and the sums of the upper triangle of their products, row by row; at last the number of rows.
+
+    Whole numbers of 15 bits: their products add up exactly in doubles for EXACT rows, and always as 128-bit integers (number BIGINT).
+    """
+    names = [f"x{i}" for i in range(len(request.terms))]
+    made = [f"CAST({_whole(text, term)} AS {number}) + zero AS {name}" for term, name in zip(request.terms, names, strict=True)]
+    rows = _kept(text, table, request.terms, request.required, f"CAST(0 AS {number})")
+    rows = f"SELECT {', '.join((*text.keys, *made))} FROM ({rows}) AS kept"
+    return f"({rows}) AS placed", [*(f"sum({a} * {b})" for i, a in enumerate(names) for b in names[i:]), "count(x0)"]
+
+
+def gradient_text(text: Text, table: str, request: Gradient) -> tuple[str, list[str]]:
+    """A relation of directions, one row per unit, and their sums; then the counts of residuals by octave."""
+    names = [f"x{i}" for i in range(len(request.terms))]
+    terms = (*request.terms, request.target)
+    made = [f"{_coordinate(text, term)} + zero AS {name}" for term, name in zip(terms, [*names, "y"], strict=True)]
+    rows = _kept(text, table, terms, request.required, "CAST(0 AS BIGINT)")
+    rows = f"SELECT {', '.join((*_unit(text), *text.keys, *made))} FROM ({rows}) AS kept"
+    predictor = " + ".join(f"{x} * {theta}" for x, theta in zip(names, request.theta, strict=True))
+    kept = ", ".join((*_unit(text), *text.keys, *names))
+    rows = f"SELECT {kept}, y, CAST({predictor} AS DOUBLE) AS z FROM ({rows}) AS placed"
+    cells = [f"o{j}" for j in range(request.octaves + 1 if request.octaves else 0)]
+    if request.loss == "logistic":
+        point = f"greatest({real(-16 * LINK)}, least({real(16 * LINK)}, floor(z * {real(LINK / (ONE * FINE))})))"
+        chance = f"floor({real(ONE)} / (1e0 + exp(-{point} / {real(LINK)})) + 5e-1)"
+        rows = f"SELECT {kept}, y - CAST({chance} AS BIGINT) AS w FROM ({rows}) AS seen"
+    else:
+        rows = f"SELECT {kept}, CAST(floor((y * {real(FINE)} - z) / {real(FINE)}) AS BIGINT) AS r FROM ({rows}) AS seen"
+        counts = "".join(f", {count} AS {cell}" for count, cell in zip(_octaves(request.octaves), cells, strict=True))
+        rows = f"SELECT {kept}, greatest({-request.clip}, least({request.clip}, r)) AS w{counts} FROM ({rows}) AS left_over"
+    vectors, sums = _shrunk(text, rows, names, cells, request)
+    return f"({vectors}) AS told", [f"sum({name})" for name in (*sums, *cells)]
+
+
+def _shrunk(text: Text, rows: str, names: list[str], cells: list[str], request: Gradient) -> tuple[str, list[str]]:
+    """Each unit's direction, no longer than the norm."""
+    made = [f"x{i} * w" for i in range(len(names))]
+    beside = "".join(f", {cell}" for cell in cells)
+    if request.norm is None:
+        plain = ", ".join(f"{m} AS v{i}" for i, m in enumerate(made))
+        return f"SELECT {_listed(text.keys)}{plain}{beside} FROM ({rows}) AS weighed", _v(names)
+    if text.frame.unit_column is None:
+        size = _size([f"CAST({x} AS DOUBLE)" for x in names], request.order)
+        most = f"CAST(floor({real(request.norm * ONE)} / greatest(1e0, {size})) AS BIGINT)"
+        rows = f"SELECT {', '.join((*text.keys, *names))}{beside}, w, {most} AS most FROM ({rows}) AS weighed"
+        made = [f"x{i} * greatest(-most, least(most, w)) AS v{i}" for i in range(len(names))]
+        return f"SELECT {_listed(text.keys)}{', '.join(made)}{beside} FROM ({rows}) AS measured", _v(names)
+    pair, totals = ", ".join(("u", *text.keys)), "".join(f", sum({cell}) AS {cell}" for cell in cells)
+    people = ", ".join(f"CAST(sum({m}) AS DOUBLE) AS v{i}" for i, m in enumerate(made))
+    rows = f"SELECT {_listed(text.keys)}{people}{totals} FROM ({rows}) AS weighed GROUP BY {pair}"
+    share = f"least(1e0, {real(request.norm * ONE)} / greatest(1e0, {_size(_v(names), request.order)}))"
+    rows = f"SELECT {_listed(text.keys)}{', '.join(_v(names))}{beside}, {share} AS share FROM ({rows}) AS people"
+    toward = [f"CASE WHEN {v} < 0e0 THEN -floor(-{v} * share) ELSE floor({v} * share) END" for v in _v(names)]
+    short = ", ".join(f"CAST({t} AS BIGINT) AS v{i}" for i, t in enumerate(toward))
+    return f"SELECT {_listed(text.keys)}{short}{beside} FROM ({rows}) AS sized", _v(names)
+
+
+def _kept(text: Text, table: str, terms: Sequence[Term], required: Sequence[int], zero: str) -> str:
+    """The bounded rows with a zero that is null where a row does not count, so that sums pass over it.
+
+    Not a WHERE: the database would move it to where every coordinate is computed twice.
+    """
+    tests = [f"{text.column(term.column)} IS NOT NULL" for term in terms if term.column is not None] + [f"b{i}" for i in required]
+    return f"SELECT {text.rows}, CASE WHEN {' AND '.join(dict.fromkeys(tests)) or 'TRUE'} THEN {zero} END AS zero FROM {table} AS bounded"
+
+
+def _coarse(text: Text, name: str, bits: int) -> tuple[str, int]:
+    """A column's grid integer of at most this many bits, and its largest value."""
+    grid = next(column for column in text.frame.columns if column.name == name).grid()
+    shift = max(0, grid.width.bit_length() - bits)
+    if grid.width >> shift < 1:
+        raise QueryError("SRD-202", f"the bounds of {name!r} leave one value.", "Declare low < high, at least one grid step apart.")
+    return text.column(name) if not shift else f"({text.column(name)} >> {shift})", grid.width >> shift
+
+
+def reaches(text: Text, terms: Sequence[Term]) -> list[int]:
+    """What stands for 1 in each coordinate of a product."""
+    return [1 if term.column is None else _coarse(text, term.column, COARSE)[1] for term in terms]
+
+
+def _whole(text: Text, term: Term) -> str:
+    if term.column is None:
+        return "1" if term.index is None else f"CASE WHEN b{term.index} THEN 1 ELSE 0 END"
+    coarse, width = _coarse(text, term.column, COARSE)
+    return f"{coarse} * 2 - {width}"
+
+
+def _coordinate(text: Text, term: Term) -> str:
+    if term.index is not None:
+        return f"CAST(CASE WHEN b{term.index} THEN {ONE} ELSE 0 END AS BIGINT)"
+    if term.column is None:
+        return f"CAST({ONE} AS BIGINT)"
+    coarse, width = _coarse(text, term.column, 20)
+    # the quotient of numbers of 41 and 20 bits is never rounded across a whole number
+    return f"CAST(floor({coarse} * {real(2 * ONE)} / {real(width)}) AS BIGINT) - {ONE}"
+
+
+def _octaves(octaves: int) -> list[str]:
+    """One count per cell of |r|, in units of 1/ONE."""
+    if not octaves:
+        return []
+    edges = [f"abs(r) <= {ONE >> (octaves - j)}" for j in range(octaves)]
+    tests = [edges[0], *(f"NOT {low} AND {high}" for low, high in pairwise(edges)), f"NOT {edges[-1]}"]
+    return [f"CASE WHEN {test} THEN 1 ELSE 0 END" for test in tests]
+
+
+def _size(parts: Sequence[str], order: int) -> str:
+    return f"sqrt({' + '.join(f'{p} * {p}' for p in parts)})" if order == 2 else f"({' + '.join(f'abs({p})' for p in parts)})"
+
+
+def _unit(text: Text) -> tuple[str, ...]:
+    return ("u",) if text.frame.unit_column is not None else ()
+
+
+def _listed(names: Sequence[str]) -> str:
+    return "".join(f"{name}, " for name in names)
+
+
+def _v(names: Sequence[str]) -> list[str]:
+    return [f"v{i}" for i in range(len(names))]
+
+
+def whole(found: dict[str, Any], first: int, count: int, place: NDArray[np.intp], groups: int) -> NDArray[np.object_]:
+    """The sums s_first .. as Python integers, one row per group in public order."""
+    values = np.zeros((groups, count), object)
+    for i in range(count):
+        values[place, i] = [int(float(text)) if set("e.") & set(str(text)) else int(text) for text in found[f"s{first + i}"]]
+    return values
+
+
+def matrix(values: NDArray[np.object_], units: Sequence[int]) -> NDArray[np.object_]:
+    """Symmetric matrices in units of ONE^-2 from upper triangles of sums in these units."""
+    size = len(units)
+    full = np.zeros((len(values), size, size), object)
+    rows, columns = np.triu_indices(size)
+    for place, (i, j) in enumerate(zip(rows.tolist(), columns.tolist(), strict=True)):
+        full[:, i, j] = full[:, j, i] = [scaled(int(total), units[i], units[j]) for total in values[:, place]]
+    return full

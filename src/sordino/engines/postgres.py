@@ -1,0 +1,182 @@
+"""The PostgreSQL engine: one connection and one read-only snapshot per release, and nothing written but a temporary table."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+from sordino.engines.array import column_array
+from sordino.engines.dialect import render
+from sordino.engines.header import Place, check_columns
+from sordino.engines.postgres_cursor import DIALECT, Cursor
+from sordino.engines.remote import Remote
+from sordino.engines.scan import Scan, broken
+from sordino.engines.text import Text, check, used
+from sordino.engines.value import Field, quote, quoted
+from sordino.errors import QueryError
+from sordino.schema.column import Column
+from sordino.schema.frame import Frame
+
+__all__ = ["Postgres", "address"]
+
+AT_ONCE = 4  # releases, each with a connection of its own; others wait
+STORED = {
+    **dict.fromkeys(("smallint", "integer", "bigint"), "integer"),
+    **dict.fromkeys(("real", "double precision"), "float"),
+    **dict.fromkeys(("timestamp without time zone", "timestamp with time zone"), "timestamp"),
+    "boolean": "bool", "date": "date", "numeric": "decimal",
+}  # fmt: skip
+PINNED = {
+    "TimeZone": "UTC", "DateStyle": "ISO, YMD", "client_encoding": "UTF8", "standard_conforming_strings": "on", "extra_float_digits": "1",
+    "statement_timeout": "0", "lock_timeout": "0", "idle_in_transaction_session_timeout": "0", "transform_null_equals": "off", "jit": "off",
+    "search_path": "pg_catalog", "application_name": "sordino",
+}  # fmt: skip
+NAMES = """SELECT n.nspname, c.relname, a.attname, pg_catalog.format_type(COALESCE(NULLIF(t.typbasetype, 0), t.oid), NULL)
+    FROM pg_catalog.pg_class AS c
+    JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+    JOIN pg_catalog.pg_attribute AS a ON a.attrelid = c.oid
+    JOIN pg_catalog.pg_type AS t ON t.oid = a.atttypid
+    WHERE c.oid = pg_catalog.to_regclass(%s) AND a.attnum > 0 AND NOT a.attisdropped
+    ORDER BY a.attnum"""
+FACTS = """SELECT pg_catalog.current_setting('server_encoding'),
+    pg_catalog.has_database_privilege(pg_catalog.current_database(), 'TEMP') AND NOT pg_catalog.pg_is_in_recovery()"""
+
+
+def address(source: Any) -> tuple[str, str] | None:
+    """Server and table of "postgres://user@host/db?table=people" or of ("postgres://user@host/db", "people"); None for anything else."""
+    given, table = source if isinstance(source, tuple) and len(source) == 2 else (source, None)
+    if not isinstance(given, str) or not given.startswith(("postgres://", "postgresql://")):
+        return None
+    parts = urlsplit(given)
+    options = dict(parse_qsl(parts.query, keep_blank_values=True))
+    named = options.pop("table", "")
+    table = named if table is None else str(table)
+    if not table:
+        raise broken("the address names no table.", "Write 'postgres://user@host/database?table=people'.")
+    return urlunsplit(parts._replace(query=urlencode(options))), table
+
+
+class Postgres:
+    """Rows of one table or view. Opening reads its column names and types; `bounded` is the first moment a row is read. Thread-safe."""
+
+    def __init__(self, source: Any, columns: tuple[Column, ...]) -> None:
+        found = address(source)
+        if found is None:
+            raise broken("this is not an address of PostgreSQL.", "Write 'postgres://user@host/database?table=people'.")
+        self._server, table = found
+        self.columns = {column.name: column for column in columns}
+        self._turn, self._closed = threading.BoundedSemaphore(AT_ONCE), False
+        self._driver = _driver()
+        self.source, self._relation, self._types, self._temporary = self._header(table)
+        check_columns(columns, self.header())
+
+    def header(self) -> tuple[str, ...]:
+        """The column names of the table."""
+        return tuple(self._types)
+
+    def check(self, frame: Frame) -> None:
+        """Refuse what cannot be read, before anything is charged. Nobody is asked."""
+        check(frame, self.columns)
+        render(self._text(frame, 0).bounded(), DIALECT)
+
+    def close(self) -> None:
+        self._closed = True
+
+    def __enter__(self) -> Postgres:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Postgres({len(self._types)} columns)"
+
+    def __reduce__(self) -> Any:
+        raise TypeError("an engine stays in its process; open the source again")
+
+    @contextlib.contextmanager
+    def bounded(self, frame: Frame, salt: int) -> Iterator[Remote]:
+        """The bounded table of one release in one snapshot, gone when the block ends."""
+        if self._closed:
+            raise QueryError("SRD-205", "the engine is closed.", "Open the source again.")
+        with self._turn, contextlib.closing(self._connected()) as connection:
+            text = self._text(frame, salt)
+            cursor = Cursor(connection, {"held": self._scanned(frame)}, {"held": dict(self._columns(frame).values())})
+            for name, table in text.held.items():
+                cursor.register(name, {part: column_array(values, number=False) for part, values in table.items()})
+            rows, snapshot = text.bounded(), "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+            if self._temporary:
+                # the table's shape first, because a read-only transaction may fill a temporary table but not make one
+                cursor.run("CREATE TEMP TABLE bounded AS {} WITH NO DATA", rows)
+                connection.execute(snapshot)
+                cursor.run("INSERT INTO bounded {}", rows)
+            else:  # a standby, or a guest without a place for tables: every question reads the snapshot again
+                cursor.define("bounded", rows)
+                connection.execute(snapshot)
+            yield Remote(cursor, text, "bounded")
+
+    def _columns(self, frame: Frame) -> dict[str, tuple[str, str]]:
+        """The columns a frame reads: what each is called here and how it is stored."""
+        names = [column.name for column in used(frame, self.columns)]
+        return {name: (f"c{i}", STORED.get(self._types[name], "text")) for i, name in enumerate(names)}
+
+    def _text(self, frame: Frame, salt: int) -> Text:
+        kinds = {"decimal": "other"}
+        fields = {name: Field(alias, kinds.get(stored, stored)) for name, (alias, stored) in self._columns(frame).items()}
+        return Text(frame, self.columns, Scan("held", fields), salt, portable=True)
+
+    def _scanned(self, frame: Frame) -> str:
+        reads = [f"{_tame(quote(name), self._types[name])} AS {alias}" for name, (alias, _) in self._columns(frame).items()]
+        return f"(SELECT {', '.join(reads) or '1 AS one'} FROM {self._relation})"
+
+    def _connected(self) -> Any:
+        connection = self._driver.connect(self._server, autocommit=True)
+        try:
+            connection.execute("; ".join(f"SET {name} = {quoted(value)}" for name, value in PINNED.items()))
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _header(self, table: str) -> tuple[Place, str, dict[str, str], bool]:
+        parts = ".".join(quote(part) for part in table.split("."))
+        try:
+            with contextlib.closing(self._connected()) as connection:
+                connection.execute("RESET search_path")  # the table is found where its owner would find it
+                rows = connection.execute(NAMES, (parts,)).fetchall()
+                encoding, temporary = connection.execute(FACTS).fetchone()
+                where = f"postgres://{connection.info.host}:{connection.info.port}/{connection.info.dbname}"
+        except (self._driver.Error, UnicodeError) as error:
+            # the driver's own words may repeat the address, and with it a password
+            raise broken("the database cannot be reached or read.", f"Check the address and the rights ({type(error).__name__}).") from None
+        if not rows:
+            raise broken(f"the database has no table {table!r}.", "Name it as schema.table if it is not on the search path.")
+        if encoding != "UTF8":
+            raise broken(f"the database stores text as {encoding}.", "Use a database with the encoding UTF8.")
+        schema, name = rows[0][:2]
+        place = Place((f"{where}/{schema}.{name}",))  # no user and no password: the budget belongs to the table
+        return place, f"{quote(schema)}.{quote(name)}", {column: stored for _, _, column, stored in rows}, bool(temporary)
+
+
+def _tame(x: str, stored: str) -> str:
+    """A column as one of a few types: moments in UTC and within what a timestamp holds, other types as text compared by bytes."""
+    kind = STORED.get(stored, "text")
+    if kind in ("date", "timestamp"):
+        plain = f"({x} AT TIME ZONE 'UTC')" if stored == "timestamp with time zone" else x
+        word = "DATE" if kind == "date" else "TIMESTAMP"
+        # one day beyond the days that can be named; a cast further out would be an error
+        return f"CASE WHEN {x} IS NOT NULL THEN greatest({word} '0001-12-31 BC', least({word} '10000-01-01', {plain})) END"
+    if kind == "text":
+        return f'CAST({x} AS TEXT) COLLATE "C"'
+    return f"CAST({x} AS {stored if kind == 'bool' else {'integer': 'BIGINT', 'float': stored, 'decimal': 'NUMERIC'}[kind]})"
+
+
+def _driver() -> Any:
+    try:
+        import psycopg
+    except ImportError:
+        raise QueryError("SRD-106", "tables in PostgreSQL need psycopg.", 'Install it with pip install "sordino[postgres]".') from None
+    return psycopg

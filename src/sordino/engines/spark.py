@@ -1,0 +1,185 @@
+"""The Spark engine: rows stay on the executors, only summaries reach the driver, and noise is drawn by neither."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import threading
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sordino.engines.array import column_array
+from sordino.engines.dialect import Stored, render
+from sordino.engines.header import Place, check_columns
+from sordino.engines.remote import Remote
+from sordino.engines.scan import Scan, broken
+from sordino.engines.spark_dialect import Spark as Dialect
+from sordino.engines.spark_session import frame_of, pinned, quiet, undisturbed
+from sordino.engines.text import Text, check, used
+from sordino.engines.value import Field
+from sordino.errors import QueryError
+from sordino.schema.column import Column
+from sordino.schema.frame import Frame
+
+__all__ = ["Spark"]
+
+AT_ONCE = 4  # releases at one time; others wait
+DIALECT = Dialect()
+STORED = {
+    **dict.fromkeys(("byte", "short", "integer", "long"), "integer"),
+    **dict.fromkeys(("timestamp", "timestamp_ntz"), "timestamp"),
+    "float": "float", "double": "float", "boolean": "bool", "date": "date", "decimal": "decimal",
+}  # fmt: skip
+_numbers = itertools.count()
+
+
+class Spark:
+    """Rows of a DataFrame, a table or Parquet. Opening reads names and types; `bounded` is the first moment a row is read. Thread-safe."""
+
+    def __init__(self, source: Any, columns: tuple[Column, ...], *, portable: bool = False) -> None:
+        self._frame, paths = frame_of(source)
+        self.source, self.columns, self.portable = Place(paths), {column.name: column for column in columns}, portable
+        self._turn, self._pid, self._closed = threading.BoundedSemaphore(AT_ONCE), os.getpid(), False
+        self._types = {field.name: field.dataType for field in self._frame.schema.fields}
+        names = self._frame.columns
+        if len(self._types) < len(names):
+            twice = sorted(name for name in self._types if names.count(name) > 1)[0]
+            raise broken(f"the source has several columns named {twice!r}.", "Give every column a name of its own.")
+        check_columns(columns, names)
+
+    def header(self) -> tuple[str, ...]:
+        """The column names of the source."""
+        return tuple(self._types)
+
+    def check(self, frame: Frame) -> None:
+        """Refuse what cannot be read, before anything is charged. Nobody is asked."""
+        check(frame, self.columns)
+        render(self._text(frame, 0).bounded(), DIALECT)
+
+    def close(self) -> None:
+        self._closed = True
+
+    def __enter__(self) -> Spark:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Spark({len(self._types)} columns)"
+
+    def __reduce__(self) -> Any:
+        raise TypeError("an engine stays in its process; open the source again")
+
+    @contextlib.contextmanager
+    def bounded(self, frame: Frame, salt: int) -> Iterator[Remote]:
+        """The bounded table of one release, persisted so that every question sees the same rows, and gone when the block ends."""
+        if self._closed:
+            raise QueryError("SRD-205", "the engine is closed.", "Open the source again.")
+        if os.getpid() != self._pid:
+            raise QueryError("SRD-205", "a Spark session does not survive a fork.", "Open the source again in this process.")
+        with self._turn, quiet(), undisturbed(self._frame.sparkSession), self._scanned(frame) as (session, name):
+            text, cursor = self._text(frame, salt), Cursor(session, {"held": dict(self._columns(frame).values())})
+            for table, parts in text.held.items():
+                cursor.register(table, {part: column_array(values, number=False) for part, values in parts.items()})
+            # the name makes the plan this release's own: Spark shares what it persists between equal plans
+            rows = cursor.said(text.bounded()).where(f"'{name}' = '{name}'").persist(_level())
+            try:
+                rows.createOrReplaceTempView("bounded")
+                yield Remote(cursor, text, "bounded")
+            finally:
+                rows.unpersist(blocking=True)
+
+    @contextlib.contextmanager
+    def _scanned(self, frame: Frame) -> Iterator[tuple[Any, str]]:
+        """A session of this release's own over the same cluster, in which `held` are the columns the frame reads."""
+        user, name = self._frame.sparkSession, f"sordino_{os.getpid()}_{next(_numbers)}"
+        session = pinned(user)
+        places = {column: f"c{i}" for i, column in enumerate(self._types)}
+        # renamed by position: names that differ by case alone are different columns
+        self._frame.toDF(*places.values()).createGlobalTempView(name)
+        try:
+            reads = [f"{_tame(places[column], self._types[column])} AS {alias}" for column, (alias, _) in self._columns(frame).items()]
+            everyone = user.conf.get("spark.sql.globalTempDatabase", "global_temp")
+            session.sql(f"SELECT {', '.join(reads) or '1 AS one'} FROM {everyone}.{name}").createOrReplaceTempView("held")
+            yield session, name
+        finally:
+            user.catalog.dropGlobalTempView(name)
+
+    def _columns(self, frame: Frame) -> dict[str, tuple[str, str]]:
+        """The columns a frame reads: what each is called here and how it is stored."""
+        names = [column.name for column in used(frame, self.columns)]
+        return {name: (f"c{i}", STORED.get(self._types[name].typeName(), "text")) for i, name in enumerate(names)}
+
+    def _text(self, frame: Frame, salt: int) -> Text:
+        kinds = {"decimal": "other"}
+        fields = {name: Field(alias, kinds.get(stored, stored)) for name, (alias, stored) in self._columns(frame).items()}
+        return Text(frame, self.columns, Scan("held", fields), salt, self.portable)
+
+
+class Found:
+    """The rows a statement found. They cross as Arrow, so that integers stay integers."""
+
+    def __init__(self, table: Any) -> None:
+        self._table = table
+
+    def fetchnumpy(self) -> dict[str, NDArray[Any]]:
+        return {name: _array(self._table.column(i)) for i, name in enumerate(self._table.column_names)}
+
+    def fetchall(self) -> list[tuple[Any, ...]]:
+        return list(zip(*(column.to_pylist() for column in self._table.columns), strict=True))
+
+
+class Cursor:
+    """Statements of the relational text in one session."""
+
+    def __init__(self, session: Any, stored: Stored) -> None:
+        self._session, self._stored = session, dict(stored)
+
+    def register(self, name: str, columns: Mapping[str, NDArray[Any]]) -> None:
+        import pyarrow as pa
+
+        self._stored[name] = {part: "integer" if values.dtype.kind == "i" else "text" for part, values in columns.items()}
+        kinds = {"integer": pa.int64(), "text": pa.string()}
+        held = pa.table({part: pa.array(columns[part].tolist(), kinds[kind]) for part, kind in self._stored[name].items()})
+        self._session.createDataFrame(held).createOrReplaceTempView(name)
+
+    def said(self, statement: str) -> Any:
+        return self._session.sql(render(statement, DIALECT, self._stored))
+
+    def execute(self, statement: str) -> Found:
+        return Found(self.said(statement).toArrow())
+
+
+def _array(column: Any) -> NDArray[Any]:
+    """An Arrow column as numpy holds it: integers as integers, everything else as objects, nulls under a mask."""
+    import pyarrow as pa
+
+    whole = pa.types.is_integer(column.type)
+    missing = column.is_null().to_numpy() if column.null_count else None
+    values: NDArray[Any] = (column.fill_null(0) if whole and column.null_count else column).to_numpy()
+    values = values.astype(np.int64, copy=False) if whole else values.astype(object)
+    return values if missing is None else np.ma.masked_array(values, mask=missing)
+
+
+def _tame(x: str, stored: Any) -> str:
+    """A column as one of a few types: moments as timestamps within what can be named, other types as valid text compared by bytes."""
+    kind = STORED.get(stored.typeName(), "text")
+    if kind in ("date", "timestamp"):
+        word = kind.upper()
+        # one day beyond the days that can be named
+        return f"CASE WHEN {x} IS NOT NULL THEN greatest({word} '0000-12-31', least({word} '10000-01-01', CAST({x} AS {word}))) END"
+    if kind == "text":
+        plain = x if stored.simpleString() == "string" else f"collate(CAST({x} AS STRING), 'UTF8_BINARY')"
+        return f"make_valid_utf8({plain})"
+    return f"CAST({x} AS BIGINT)" if kind == "integer" else x
+
+
+def _level() -> Any:
+    from pyspark import StorageLevel
+
+    return StorageLevel.MEMORY_AND_DISK

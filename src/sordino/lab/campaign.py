@@ -1,0 +1,157 @@
+"""The whole audit: the catalogue and every question, at several prices, between hostile neighbours, on two processes.
+
+    python -m sordino.lab.campaign [--quick] [--only WORDS] [--jobs 2] [--seconds 0.3] [--folder build/audit] [--page docs/audit.md]
+
+Results are appended to a file as they come: after Ctrl-C the same command goes on where it stopped. The exit code is 1 if anything was
+refuted or could not be audited.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import signal
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from sordino.lab.aviary import canary_cases
+from sordino.lab.case import FULL, QUICK, UNKNOWN, Case, Effort, mechanism_cases
+from sordino.lab.dossier import write
+from sordino.lab.finding import REFUTED, plain
+from sordino.lab.inquiry import question_cases
+
+__all__ = ["ERROR", "Campaign", "cases", "main"]
+
+ERROR = 1e-6  # that a true claim anywhere in a campaign is called refuted, shared equally by all cases with chance in them
+BROKEN = "failed"
+CHANCE = ("sampled", "one run")
+
+
+def cases(effort: Effort) -> Iterator[Case]:
+    """Everything there is, by walking the catalogue and the statistics."""
+    yield from mechanism_cases(effort)
+    yield from question_cases(effort)
+    yield from canary_cases()
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """A list of cases, how much is done for each, and the file that remembers what is done."""
+
+    cases: tuple[Case, ...]
+    effort: Effort
+    folder: Path
+
+    @classmethod
+    def plan(cls, effort: Effort, folder: Path, only: str = "") -> Campaign:
+        chosen = tuple(case for case in cases(effort) if re.search(only, case.id))
+        risky = sum(case.method in CHANCE for case in chosen)
+        return cls(chosen, replace(effort, error=ERROR / max(risky, 1)), folder)
+
+    @property
+    def file(self) -> Path:
+        """Its name follows from the cases and the effort: another plan is another file."""
+        words = json.dumps([repr(self.effort), [case.id for case in self.cases]])
+        return self.folder / f"{sha256(words.encode()).hexdigest()[:12]}.jsonl"
+
+    def done(self) -> dict[str, dict[str, Any]]:
+        if not self.file.exists():
+            return {}
+        lines = self.file.read_text(encoding="utf-8").splitlines(keepends=True)
+        found = [json.loads(line) for line in lines if line.endswith("\n")]  # a line cut short by a kill is done again
+        return {item["id"]: item for item in found}
+
+    def run(self, jobs: int) -> list[dict[str, Any]]:
+        """Whatever is not done yet; the results of all cases, in order."""
+        found = self.done()
+        left = [case for case in self.cases if case.id not in found]
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with self.file.open("a", encoding="utf-8") as file:
+            for count, item in enumerate(_results(left, self.effort, jobs), start=1):
+                file.write(json.dumps(plain(item), ensure_ascii=False, allow_nan=False) + "\n")
+                file.flush()
+                found[item["id"]] = item
+                _say(count, len(left), sum(bad(item) for item in found.values()))
+        return [found[case.id] for case in self.cases]
+
+
+def bad(item: dict[str, Any]) -> bool:
+    return item["verdict"] in (REFUTED, UNKNOWN, BROKEN)
+
+
+def _results(left: Sequence[Case], effort: Effort, jobs: int) -> Iterator[dict[str, Any]]:
+    if jobs == 1:
+        yield from (_one(case, effort) for case in left)
+        return
+    pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_begin)  # forked copies would share an engine
+    try:
+        futures = [pool.submit(_one, case, effort) for case in left]
+        yield from (future.result() for future in as_completed(futures))
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _begin() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which stops handing out cases
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
+def _one(case: Case, effort: Effort) -> dict[str, Any]:
+    start, cpu = time.perf_counter(), time.process_time()
+    try:
+        found = case.run(effort) or {"verdict": "does not apply"}
+    except Exception as error:  # one broken case must not hide the others; it is shown, and fails the campaign
+        found = {"verdict": BROKEN, "witness": f"{type(error).__name__}: {error}"[:300]}
+    seconds = {"seconds": round(time.perf_counter() - start, 3), "cpu": round(time.process_time() - cpu, 3)}
+    names = {"part": case.part, "subject": case.subject, "epsilon": case.epsilon, "pair": case.pair, "method": case.method}
+    return {"id": case.id, **names, **found, **seconds}
+
+
+_started = time.perf_counter()
+
+
+def _say(done: int, planned: int, wrong: int) -> None:
+    if done % 10 and done != planned:
+        return
+    left = (time.perf_counter() - _started) / done * (planned - done) / 60
+    text = f"audit: {done:,} of {planned:,} checks, {wrong} wrong, about {left:.0f} minutes left"
+    print(f"\r{text:<79}", end="\n" if done == planned else "", file=sys.stderr, flush=True)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m sordino.lab.campaign", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="one price, one neighbour, few trials")
+    parser.add_argument("--only", default="", help="cases whose name matches this pattern")
+    parser.add_argument("--jobs", type=int, default=2, help="processes")
+    parser.add_argument("--seconds", type=float, help="time for one sampled case")
+    parser.add_argument("--folder", type=Path, default=Path("build/audit"), help="where results are kept")
+    parser.add_argument("--page", type=Path, help="the page to write")
+    said = parser.parse_args(arguments)
+    effort = QUICK if said.quick else FULL
+    effort = effort if said.seconds is None else replace(effort, seconds=said.seconds)
+    campaign = Campaign.plan(effort, said.folder, said.only)
+    try:
+        results = campaign.run(said.jobs)
+    except KeyboardInterrupt:
+        print("\nstopped; the same command goes on from here", file=sys.stderr)
+        os._exit(130)  # workers finish their case on their own
+    if said.page is not None:
+        write(said.page, results, effort=campaign.effort, command=["python", "-m", "sordino.lab.campaign", *(arguments or sys.argv[1:])])
+    wrong = [item for item in results if bad(item)]
+    for item in wrong:
+        print(f"{item['verdict']}: {item['id']}: {item.get('witness', '')}")
+    print(f"{len(results):,} checks, {len(wrong)} wrong")
+    return int(bool(wrong))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,214 @@
+"""The cases of an audit campaign: what is checked, at which price, between which neighbours, by which method."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from sordino.errors import QueryError
+from sordino.lab.auditing import audit
+from sordino.lab.certification import certify
+from sordino.lab.comparison import replay
+from sordino.lab.conversation import opened
+from sordino.lab.enumeration import exact
+from sordino.lab.simulation import outcomes
+from sordino.lab.specimen import WIDE, specimens, variant
+from sordino.mechanisms import catalog
+from sordino.noise import draw
+
+__all__ = [
+    "FULL",
+    "QUICK",
+    "UNKNOWN",
+    "Case",
+    "Effort",
+    "Found",
+    "certified",
+    "listed",
+    "mechanism_cases",
+    "replayed",
+    "sampled",
+    "unaudited",
+]
+
+Found = dict[str, Any] | None  # plain values, or None where a method does not apply
+UNKNOWN = "not audited"
+FEWEST = 300  # trials on a dataset below which an audit can hardly show anything
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much is done: seconds per sampled case, the most trials on a dataset, listed outcomes, canaries, and the error of one case."""
+
+    seconds: float = 0.3
+    most: int = 2_000_000
+    listed: int = 3_000
+    canaries: int = 100_000
+    error: float = 1e-10
+    epsilons: tuple[Fraction, ...] = (Fraction(1, 2), Fraction(1), Fraction(2))
+    pairs: int = 99
+    kinds: int = 99
+
+
+FULL = Effort()
+QUICK = Effort(seconds=0.03, most=20_000, listed=500, canaries=2_000, epsilons=(Fraction(1),), pairs=1, kinds=1)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One check, with how to run it; it travels to another process as parameters, never as data."""
+
+    part: str  # mechanism | statistic | one run
+    subject: str
+    epsilon: str
+    pair: str
+    method: str
+    run: Callable[[Effort], Found]
+
+    @property
+    def id(self) -> str:
+        return " | ".join((self.part, self.subject, self.epsilon, self.pair, self.method))
+
+
+def mechanism_cases(effort: Effort) -> Iterator[Case]:
+    """Every example of the catalogue at every price, without repetition."""
+    known = set()
+    for kind in catalog():
+        for example in kind.examples():
+            for epsilon in effort.epsilons:
+                try:
+                    mechanism = variant(example, epsilon)
+                except QueryError:  # a parameter that does not fit this price
+                    continue
+                if repr(mechanism) not in known:
+                    known.add(repr(mechanism))
+                    yield from _cases(mechanism, effort)
+
+
+def _cases(mechanism: Any, effort: Effort) -> Iterator[Case]:
+    epsilon = mechanism.epsilon if hasattr(mechanism, "epsilon") else mechanism.certificate().cost.epsilon
+    make = partial(Case, "mechanism", _label(mechanism), f"{float(epsilon):.4g}")
+    yield make("all neighbours", "certificate", partial(_certify, mechanism))
+    try:
+        pairs = specimens(mechanism)
+    except QueryError as missing:
+        yield make("no neighbours known", "sampled", partial(unaudited, missing.what))
+        return
+    for place, pair in enumerate(pairs[: effort.pairs]):
+        if not pair.new_key:
+            yield make(pair.name, "replay", partial(_replay, mechanism, place))
+        yield make(pair.name, "exact", partial(_list, mechanism, place))
+        yield make(pair.name, "sampled", partial(_sample, mechanism, place))
+
+
+def unaudited(what: str, effort: Effort) -> Found:
+    """Something that should have been audited and could not."""
+    return {"verdict": UNKNOWN, "witness": what}
+
+
+def _label(mechanism: Any) -> str:
+    """A mechanism by the parameters that are not its price and not the default."""
+    hidden = ("epsilon", "delta", "beta", "low", "high", "question")
+    named = [f for f in fields(mechanism) if f.name not in hidden and getattr(mechanism, f.name) != f.default]
+    return f"{type(mechanism).__name__}({', '.join(f'{f.name}={_short(getattr(mechanism, f.name))}' for f in named)})"
+
+
+def _short(value: Any) -> str:
+    text = str(getattr(value, "value", value))
+    return text if len(text) <= 24 else text[:23] + "…"
+
+
+def _certify(mechanism: Any, effort: Effort) -> Found:
+    return certified(mechanism)
+
+
+def _replay(mechanism: Any, place: int, effort: Effort) -> Found:
+    pair = specimens(mechanism)[place]
+    return replayed(mechanism, pair.d0, pair.d1, **pair.options)
+
+
+def _list(mechanism: Any, place: int, effort: Effort) -> Found:
+    pair = specimens(mechanism)[place]
+    return listed(mechanism, pair.d0, pair.d1, effort, span=2 * WIDE if pair.options else 300, **pair.options)
+
+
+def _sample(mechanism: Any, place: int, effort: Effort) -> Found:
+    pair, cost = specimens(mechanism)[place], mechanism.certificate().cost
+    claim = (float(cost.epsilon), float(cost.delta))
+    return sampled(lambda data, n: outcomes(mechanism, data, repeats=n, **pair.options), pair.d0, pair.d1, claim, effort)
+
+
+def certified(mechanism: Any, **price: Any) -> Found:
+    """All neighbours at once: what the theorem's worst pairs need."""
+    found = certify(mechanism, points=2, **price)
+    return {"claimed": found.claimed, "found": found.epsilon, "slack": found.slack, "verdict": found.verdict}
+
+
+def replayed(mechanism: Any, d0: Any, d1: Any, **options: Any) -> Found:
+    """One conversation with pinned outcomes: everything visible, and what its draws cost between these two."""
+    found = replay(mechanism, d0, d1, **options)
+    cost = {} if found.spent is None else {"found": found.spent.epsilon, "delta_found": found.spent.delta}
+    return {**cost, "verdict": found.verdict, "witness": "; ".join(found.differences)[:300]}
+
+
+def listed(mechanism: Any, d0: Any, d1: Any, effort: Effort, **options: Any) -> Found:
+    """The exact loss of this pair, where its outcomes can be listed in the time there is."""
+    price = {name: value for name, value in options.items() if name != "span"}
+    with opened(mechanism, d0, **price) as (held, ask):
+        held.release(ask, draw)
+        start = time.process_time()
+        held.release(ask, draw)
+        patience = effort.seconds / max(time.process_time() - start, 1e-6)
+    try:
+        found = exact(mechanism, d0, d1, largest=min(effort.listed, int(patience)), **options)
+    except QueryError as refused:
+        if refused.code not in ("SRD-103", "SRD-108"):
+            raise
+        return None
+    numbers = {"found": found.epsilon_lower, "delta_found": found.delta_lower, "draws": found.outcomes}
+    return {"claimed": found.claimed, **numbers, "verdict": found.verdict}
+
+
+def sampled(release: Callable[[Any, int], Any], d0: Any, d1: Any, claim: tuple[float, float], effort: Effort) -> Found:
+    """An audit of as many trials as fit the time; None where a release takes so long that there would be nothing to see."""
+    trials = _trials(release, d0, d1, effort)
+    if trials < FEWEST:
+        return None
+    found = audit(release, d0, d1, claimed=claim, trials=trials, confidence=1 - effort.error, vectorised=True)
+    numbers = {"found": found.epsilon_lower, "delta_found": found.delta_lower, "draws": 2 * trials}
+    return {"claimed": claim, **numbers, "verdict": found.verdict, "witness": found.event[:300]}
+
+
+def _trials(release: Callable[[Any, int], Any], d0: Any, d1: Any, effort: Effort) -> int:
+    """By a pilot of a few draws. Arrays are read whole by the auditor and have four times as long, anything else goes leaf by leaf.
+
+    Slow releases have up to ten times as long to reach the fewest trials that can show anything.
+    """
+    _timed(release, d0, d1, 1)  # reads and summarises
+    sample, drawing = _timed(release, d0, d1, 3)
+    many = isinstance(sample, np.ndarray)
+    if drawing < 0.01:
+        _, drawing = _timed(release, d0, d1, 4000 if many else 30)
+    reading = 3e-6 if many else 10e-6 * (2 + _leaves(sample[0]))
+    fitting = effort.seconds / (reading + drawing)
+    found = max(4 * fitting if many else fitting, min(FEWEST, 10 * fitting))
+    return int(min(effort.most, float(f"{found:.2g}")))
+
+
+def _timed(release: Callable[[Any, int], Any], d0: Any, d1: Any, size: int) -> tuple[Any, float]:
+    """Some outputs, and the seconds that one trial on both datasets takes."""
+    start = time.process_time()  # a busy machine must not shrink the audit
+    sample, _ = release(d0, size), release(d1, size)
+    return sample, (time.process_time() - start) / size
+
+
+def _leaves(value: Any) -> int:
+    if isinstance(value, dict):
+        return sum(_leaves(item) for item in value.values())
+    return sum(_leaves(item) for item in value) if isinstance(value, list | tuple) else 1

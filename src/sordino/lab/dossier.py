@@ -1,0 +1,128 @@
+"""The page a campaign leaves behind: what was checked, how hard, and what was found."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterable, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from sordino.lab.case import Effort
+from sordino.pictures import Picture, ladder
+
+__all__ = ["picture", "text", "write"]
+
+Results = Sequence[dict[str, Any]]
+METHODS = {
+    "certificate": "worst pairs of all neighbours, integrated",
+    "exact": "every outcome on two neighbours listed",
+    "sampled": "outcomes on two neighbours drawn and told apart",
+    "one run": "canaries in a single release, guessed",
+    "replay": "outcomes pinned, both conversations compared",
+}
+SKIPPED = "does not apply"
+
+
+def write(page: Path, results: Results, *, effort: Effort, command: Sequence[str]) -> None:
+    """The page and its pictures, beside it."""
+    page.parent.mkdir(parents=True, exist_ok=True)
+    names = {}
+    for part, title in (("mechanism", "Mechanisms"), ("statistic", "Statistics")):
+        drawn = picture(results, part, title)
+        if drawn is not None:
+            names[part] = f"{page.stem}-{part}s.svg"
+            (page.parent / names[part]).write_text(drawn.svg, encoding="utf-8")
+    page.write_text(text(results, effort=effort, command=command, pictures=names), encoding="utf-8")
+
+
+def text(results: Results, *, effort: Effort, command: Sequence[str], pictures: dict[str, str] | None = None) -> str:
+    """The page as Markdown: a summary first, then one line per subject, price and method, at the worst of its neighbours."""
+    ran = [item for item in results if item["verdict"] != SKIPPED]
+    wrong = [item for item in ran if item["verdict"] != "consistent"]
+    draws = sum(item.get("draws", 0) for item in ran if item["method"] == "sampled")
+    versions = ", ".join(f"{name} {version(name)}" for name in ("sordino", "numpy", "scipy", "duckdb"))
+    out = [
+        "# Audit",
+        "",
+        f"{len(ran):,} checks, {draws:,} sampled releases, {_wrong(len(wrong))}. Written by",
+        "",
+        f"    {' '.join(command)}",
+        "",
+        f"with {versions}, Python {platform.python_version()}; {sum(item['cpu'] for item in ran) / 60:.0f} minutes of processor time.",
+        f"Sampled checks and single runs have an error of {effort.error:.2g} each, all of them together at most one in a million.",
+        "",
+        *_table(["method", "what it does", "checks", "wrong", "minutes"], _summary(ran)),
+        *_shown(pictures or {}),
+    ]
+    if wrong:
+        out += ["## Wrong", "", *_table(["check", "verdict", "why"], ([i["id"], i["verdict"], i.get("witness", "")] for i in wrong))]
+    for part, title in (("mechanism", "Mechanisms"), ("statistic", "Statistics"), ("one run", "Single runs")):
+        here = [item for item in ran if item["part"] == part]
+        if here:
+            out += [f"## {title}", "", *_table(HEAD, _lines(here))]
+    return "\n".join(out)
+
+
+HEAD = ["subject", "epsilon", "method", "neighbours", "worst one", "draws or outcomes", "epsilon found", "verdict"]
+
+
+def _wrong(count: int) -> str:
+    return "nothing refuted" if count == 0 else f"{count:,} WRONG"
+
+
+def _shown(pictures: dict[str, str]) -> list[str]:
+    lines = [f"![{part}s: the claimed epsilon and the largest lower bound]({name})" for part, name in pictures.items()]
+    return [*(part for line in lines for part in (line, ""))]
+
+
+def _summary(ran: Results) -> Iterable[list[str]]:
+    for method, what in METHODS.items():
+        here = [item for item in ran if item["method"] == method]
+        bad = sum(item["verdict"] != "consistent" for item in here)
+        yield [method, what, f"{len(here):,}", str(bad), f"{sum(item['cpu'] for item in here) / 60:.1f}"]
+
+
+def _share(item: dict[str, Any]) -> float:
+    """How much of the claim was reached."""
+    return float(item.get("found") or 0) / max(float(item.get("claimed", [1.0])[0]), 1e-9)
+
+
+def _lines(ran: Results) -> Iterable[list[str]]:
+    groups: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
+    for item in ran:
+        groups.setdefault((item["subject"], item["epsilon"], item["method"]), []).append(item)
+    for (subject, epsilon, method), items in groups.items():
+        worst = max(items, key=lambda item: (item["verdict"] != "consistent", _share(item)))
+        found = "" if method == "replay" or "found" not in worst else f"{float(worst['found']):.4f}"
+        if method == "certificate" and "slack" in worst:
+            found = f"at most {found}"
+        draws = sum(item.get("draws", 0) for item in items)
+        yield [subject, epsilon, method, f"{len(items):,}", worst["pair"], f"{draws:,}" if draws else "", found, worst["verdict"]]
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    def line(cells: Sequence[str]) -> str:
+        return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+
+    return [line(head), line(["---"] * len(head)), *(line(row) for row in rows), ""]
+
+
+def picture(results: Results, part: str, title: str) -> Picture | None:
+    """The ladder: for every subject at epsilon 1 the claim and the largest lower bound, found by listing or by sampling."""
+    rungs: dict[str, tuple[float, float]] = {}
+    for item in results:
+        if item["part"] == part and item["method"] in ("exact", "sampled") and "claimed" in item:
+            if part == "statistic" and "," in item["subject"]:
+                continue  # the plain questions stand for the others
+            if part == "mechanism" and item["epsilon"] not in ("1", "1.099"):
+                continue
+            name = item["subject"].split("(")[0] if part == "mechanism" else item["subject"]
+            claimed, found = float(item["claimed"][0]), min(float(item["found"]), 1e3)
+            old = rungs.get(name, (claimed, 0.0))
+            if found / claimed >= old[1] / old[0]:
+                rungs[name] = (claimed, found)
+    if not rungs:
+        return None
+    claims, bounds = zip(*rungs.values(), strict=True)
+    return ladder(list(rungs), claims, bounds, title=f"{title}: claimed, and found by the auditor")

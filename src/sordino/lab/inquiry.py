@@ -1,0 +1,102 @@
+"""Cases about tables: every question, asked of neighbouring tables of people, through the conversation a release would hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from fractions import Fraction
+from functools import cache, partial
+
+from sordino.errors import QueryError
+from sordino.lab.case import Case, Effort, Found, certified, listed, replayed, sampled, unaudited
+from sordino.lab.conversation import Conversation, reading
+from sordino.lab.population import KINDS, PAIRS, Kind, Pair, declared, sides
+from sordino.lab.question import Question, questions
+from sordino.mechanisms.stable_histogram import StableHistogram
+from sordino.noise import draw
+from sordino.session.query import Query
+from sordino.session.settled import Settled
+from sordino.session.table import Table, table
+from sordino.statistics.bins import BinsStep
+from sordino.statistics.peak import StableStep
+
+__all__ = ["DELTA", "question_cases"]
+
+DELTA = Fraction(1, 50)  # offered to every question, and large enough to be seen by sampling
+PRICE = Fraction(1)
+
+
+def question_cases(effort: Effort) -> Iterator[Case]:
+    """Every question this package can answer, people and rows, both relations, three hostile neighbours."""
+    for kind in KINDS[: effort.kinds]:
+        for question in questions(_tables(PAIRS[0], kind)[0], PRICE, DELTA):
+            make = partial(Case, "statistic", str(question), f"{float(PRICE):.4g}")
+            if question.problem:
+                yield make(f"{kind.name}: cannot be asked", "sampled", partial(unaudited, question.problem))
+                continue
+            yield make(f"{kind.name}: all neighbours", "certificate", partial(_certify, question, kind))
+            for place, pair in enumerate(PAIRS[: effort.pairs]):
+                for method, run in (("replay", _replay), ("exact", _list), ("sampled", _sample)):
+                    yield make(f"{kind.name}: {pair.name}", method, partial(run, question, kind, place))
+
+
+@cache
+def _tables(pair: Pair, kind: Kind) -> tuple[Table, Table]:
+    one, other = (table(rows, **declared(kind)) for rows in sides(pair, kind))
+    return one, other
+
+
+_known: dict[str, Found] = {}
+
+
+def _certify(question: Question, kind: Kind, effort: Effort) -> Found:
+    """Many questions share a mechanism, and integrals are slow: each is computed once."""
+    query = question.ask(_tables(PAIRS[0], kind)[0])
+    plan = _settled(query)
+    if plan is None:
+        return None
+    name = repr(plan.certificates)
+    if name not in _known:
+        _known[name] = certified(query, epsilon=PRICE, delta=DELTA)
+    return _known[name]
+
+
+def _settled(query: Query) -> Settled | None:
+    """The plan; None where the mechanism is out of reach at this price. The planner's own choice never is."""
+    try:
+        return query.settle(PRICE, DELTA)
+    except QueryError:
+        if query.asked.mechanism is None:
+            raise
+        return None
+
+
+def _secret(plan: Settled) -> bool:
+    """Whether how many outcomes are drawn is private: then pinned outcomes do not fit the neighbour, and must not."""
+    stable = (isinstance(s, BinsStep) and isinstance(s.mechanism, StableHistogram) for s in plan.steps.values())
+    return plan.plan.keys is not None or any(stable) or any(isinstance(s, StableStep) for s in plan.steps.values())
+
+
+def _replay(question: Question, kind: Kind, place: int, effort: Effort) -> Found:
+    tables = _tables(PAIRS[place], kind)
+    plan = _settled(question.ask(tables[0]))
+    return None if plan is None or _secret(plan) else replayed(question.ask, *tables, epsilon=PRICE, delta=DELTA)
+
+
+def _list(question: Question, kind: Kind, place: int, effort: Effort) -> Found:
+    tables = _tables(PAIRS[place], kind)
+    if _settled(question.ask(tables[0])) is None:
+        return None
+    return listed(question.ask, *tables, effort, span=300, epsilon=PRICE, delta=DELTA)
+
+
+def _sample(question: Question, kind: Kind, place: int, effort: Effort) -> Found:
+    queries = [question.ask(side) for side in _tables(PAIRS[place], kind)]
+    plans = [_settled(query) for query in queries]
+    talks = [Conversation(plan) for plan in plans if plan is not None]
+    if not talks:
+        return None
+    claim = (float(talks[0].cost.epsilon), float(talks[0].cost.delta))
+    with ExitStack() as stack:
+        asks = [stack.enter_context(reading(query)) for query in queries]
+        return sampled(lambda side, n: talks[side].many(asks[side], draw, n), 0, 1, claim, effort)

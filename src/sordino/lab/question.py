@@ -1,0 +1,130 @@
+"""Every question one may ask of a table of people, in one place: what an audit of the statistics goes through.
+
+A new statistic is found by walking `sordino.statistics`. If its parameters are not among those below it needs an example here, and the
+campaign says so.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from sordino import statistics
+from sordino.errors import QueryError
+from sordino.session.query import Query
+
+__all__ = ["PLACES", "Question", "examples", "questions"]
+
+TOP = 1_000_000
+rich = statistics.statistic(sensitivity=1, bounds=(0, TOP))(lambda x: int((x > TOP / 2).sum()))
+largest = statistics.statistic(bounds=(0, TOP))(lambda x: float(x.max()) if len(x) else 0.0)
+largest.sensitivity_at(lambda x, k: TOP)
+
+Call = tuple[str, tuple[Any, ...], dict[str, Any]]  # a statistic, its parameters, those with names
+EXAMPLES: dict[str, tuple[tuple[str, tuple[Any, ...], dict[str, Any]], ...]] = {
+    "apply": ((" a count of one's own", (rich, "income"), {}), (" a maximum of one's own", (largest, "income"), {})),
+    "counts": (("", (["age > 10", "age > 50 AND ok"],), {}),),
+    "sum": (("", ("income",), {}), (" of whole numbers", ("age",), {})),
+    "means": (("", (["income", "age", "ok"],), {}),),
+    "regress": (
+        ("", ("income ~ age + C(sex)",), {}),
+        (" by Huber's loss", ("income ~ age",), {"loss": "huber"}),
+        (" by logistic loss", ("ok ~ age",), {"loss": "logistic"}),
+    ),
+    "std": (("", ("age",), {}),),
+    "median": (("", ("income",), {}), (" of days", ("born",), {}), (" of whole numbers", ("age",), {})),
+    "quantiles": (("", ("income", ["0.25", "0.5", "0.75"]), {}),),
+    "min": (("", ("age",), {}),),
+    "mode": (("", ("sex",), {}), (" of private keys", ("zip",), {})),
+    "top_k": (("", ("sex", 2), {}), (" of private keys", ("zip", 1), {})),
+    "histogram": (
+        ("", ("sex",), {}),
+        (" of private keys", ("zip",), {}),
+        (" of given keys", ("zip",), {"keys": ["z0", "z9"]}),
+        (" of bins", ("income",), {"bins": 4}),
+        (" of edges", ("age",), {"bins": [0, 18, 65, 120]}),
+    ),
+}
+USUAL: dict[str, Any] = {"column": "income", "columns": ["income", "age"], "q": "0.9", "k": 2, "trim": 4}
+TOGETHER: dict[str, dict[str, Call]] = {
+    "several at once": {
+        "n": ("count", (), {}),
+        "total": ("sum", ("income",), {}),
+        "avg": ("mean", ("income",), {}),
+        "mid": ("median", ("age",), {}),
+        "people": ("count_units", (), {}),
+    },
+    "mean and std at once": {"avg": ("mean", ("age",), {}), "sd": ("std", ("age",), {}), "n": ("count", (), {})},
+}
+PLACES: dict[str, Callable[[Any], Any]] = {
+    "": lambda table: table,
+    ", where": lambda table: table.where("age >= 18 OR age IS NULL"),
+    ", by public keys": lambda table: table.group_by("sex"),
+    ", by private keys": lambda table: table.group_by("zip"),
+    ", by both": lambda table: table.group_by("sex", "zip"),
+}
+PROPOSE = {"income": 100_000, "age": 12, "born": 2_000}  # bounds on the local sensitivity for a test to try
+NOT_STATISTICS = ("bundles", "plan_steps", "statistic")
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question by its name in `examples`, where it is asked, and the mechanism that answers it unless the planner chooses."""
+
+    name: str
+    place: str = ""
+    way: str | None = None
+    problem: str = ""  # why it cannot be asked at all
+
+    def __str__(self) -> str:
+        return f"{self.name}{self.place}{f', {self.way}' if self.way else ''}"
+
+    def ask(self, table: Any) -> Query:
+        asked, place = examples()[self.name], PLACES[self.place](table)
+        first, given, options = next(iter(asked.values()))
+        if len(asked) == 1 and hasattr(place, first):
+            query: Query = getattr(place, first)(*given, **options)
+        else:
+            query = place.agg(**{label: getattr(statistics, name)(*parts, **named) for label, (name, parts, named) in asked.items()})
+        if self.way is None:
+            return query
+        bound = next((PROPOSE[part] for part in given if part in tuple(PROPOSE)), None)
+        return query.by_mechanism(self.way, bound if self.way == "ptr" else None)
+
+
+@lru_cache(maxsize=1)
+def examples() -> dict[str, dict[str, Call]]:
+    """Every statistic with parameters that fit the table of people, by their usual names where no example is given, and several at once."""
+    out: dict[str, dict[str, Call]] = {}
+    for name in statistics.__all__:
+        made = getattr(statistics, name)
+        if inspect.isfunction(made) and name not in NOT_STATISTICS:
+            needed = [p.name for p in inspect.signature(made).parameters.values() if p.default is p.empty]
+            usual = ("", (), {parameter: USUAL[parameter] for parameter in needed if parameter in USUAL})
+            out |= {name + label: {"answer": (name, given, options)} for label, given, options in EXAMPLES.get(name) or (usual,)}
+    return out | TOGETHER
+
+
+def questions(table: Any, epsilon: Any = 1, delta: Any = Fraction(1, 50)) -> Iterator[Question]:
+    """Every question this table allows, with every mechanism that can answer it alone or in public groups. Nothing is read."""
+    for name, asked in examples().items():
+        for place in PLACES:
+            question = Question(name, place)
+            try:
+                query = question.ask(table)
+                plan = query.settle(epsilon, delta)
+            except Exception as error:
+                if not place:  # what nobody can ask at all must not pass unseen
+                    yield replace(question, problem=f"{type(error).__name__}: {error} (examples are in sordino/lab/question.py)")
+                    break
+                if not isinstance(error, QueryError):
+                    raise
+                continue
+            yield question
+            if len(asked) == 1 and place in ("", ", by public keys"):
+                label = next(iter(query.asked.statistics))
+                yield from (replace(question, way=way) for way in query.ways(label, Fraction(epsilon), plan)[1:])

@@ -1,0 +1,201 @@
+"""Hostile neighbours for every mechanism, found by what it asks for: bimodal, all ties, all at the bounds, keys nobody else holds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, fields, replace
+from fractions import Fraction
+from typing import Any
+
+from sordino.errors import QueryError
+from sordino.privacy.relation import Relation
+from sordino.sensitivity import ScaleLadder
+from sordino.summaries import Counts, Near, Nearness, RankWindow, Rung, Scores, Stair, Value
+from sordino.summaries.moment import Gradient, Gram
+from sordino.summaries.totals import Rows
+
+__all__ = ["WIDE", "Specimen", "request_of", "specimens", "variant"]
+
+WIDE = 1000  # the bounds of small columns
+NARROW = 100  # of columns whose every point is drawn on its own
+SEEN = Fraction(1, 20)  # a delta that shows in thousands of trials
+SMALL = ("median", "max", "iqr")
+
+
+@dataclass(frozen=True)
+class Specimen:
+    """Two neighbouring datasets, how to read them, and whether one holds a key the other never saw."""
+
+    name: str
+    d0: Any
+    d1: Any
+    options: dict[str, Any] = field(default_factory=dict)
+    new_key: bool = False
+
+
+class _Asked(Exception):
+    def __init__(self, request: Any) -> None:
+        self.request = request
+
+
+def request_of(mechanism: Any) -> Any:
+    """The first thing a mechanism asks for."""
+
+    def ask(request: Any) -> Any:
+        raise _Asked(request)
+
+    try:
+        mechanism.release(ask, lambda law: None)
+    except _Asked as asked:
+        return asked.request
+    raise QueryError("SRD-105", f"{type(mechanism).__name__} asks for nothing.", "A mechanism asks for a summary first.")
+
+
+def variant(mechanism: Any, epsilon: Fraction) -> Any:
+    """The same mechanism at another epsilon, with a delta that sampling can see and a grid that can be listed."""
+    changes: dict[str, Any] = {"epsilon": epsilon} if hasattr(mechanism, "epsilon") else {}
+    changes |= {f.name: None for f in fields(mechanism) if f.name == "beta" and f.default is None}  # it follows from epsilon
+    if getattr(mechanism, "delta", 0):
+        changes["delta"] = SEEN
+    if hasattr(mechanism, "low") and hasattr(mechanism, "high"):
+        changes |= {"low": -NARROW if mechanism.low < 0 else 0, "high": NARROW}
+    return replace(mechanism, **changes)
+
+
+def specimens(mechanism: Any) -> list[Specimen]:
+    """Neighbours for this mechanism: its own, if it has `neighbours()`, otherwise by what it asks for.
+
+    An unknown kind of question is an error: nothing may pass as audited that was not.
+    """
+    if hasattr(mechanism, "neighbours"):
+        return [Specimen(*pair) for pair in mechanism.neighbours()]
+    request = request_of(mechanism)
+    if type(request) not in _KINDS:
+        what = f"no neighbours are known for {type(mechanism).__name__}, which asks for {type(request).__name__}."
+        raise QueryError("SRD-106", what, "Add them to sordino/lab/specimen.py.")
+    return list(_KINDS[type(request)](mechanism, request))
+
+
+def _values(mechanism: Any, request: Value) -> Iterator[Specimen]:
+    size = request.dimension
+    if not hasattr(mechanism, "sensitivity"):  # an answer of one person, among a few
+        last = getattr(mechanism, "options", 2) - 1
+        yield Specimen("one answer for another", 0, 1)
+        yield Specimen("the last answer for the first", last, 0)
+        return
+    far = mechanism.sensitivity
+    if hasattr(mechanism, "spread"):
+        back = far - mechanism.spread
+        here = [mechanism.threshold] * size
+        yield Specimen("all at the threshold, apart", here, [v + (far if i % 2 else back) for i, v in enumerate(here)])
+        yield Specimen("all at the threshold, together", here, [v + far for v in here])
+        below = [mechanism.threshold - 2 * far] * (size - 1) + [mechanism.threshold + far]
+        yield Specimen("the last one above", below, [*(v + far for v in below[:-1]), below[-1] + back])
+        return
+    for name, base in (("from zero", 0), ("below zero", -7 * far), ("far out", 10**6 * far)):
+        if size == 1:
+            yield Specimen(name, base, base + far)
+        else:
+            yield Specimen(f"{name}, one coordinate", [base] * size, [base + far, *[base] * (size - 1)])
+    if size > 1 and far.denominator == 1 and not hasattr(mechanism, "delta"):  # an L1 sensitivity may be spread
+        spread = [far.numerator // size + (i < far.numerator % size) for i in range(size)]
+        yield Specimen("all coordinates", [0] * size, spread)
+
+
+def _scores(mechanism: Any, _: Scores) -> Iterator[Specimen]:
+    far, back = mechanism.sensitivity, 0 if mechanism.monotone else -mechanism.sensitivity
+    yield Specimen("two ties", [5 * far, 5 * far, 0], [5 * far + back, 6 * far, 0])
+    yield Specimen("a leader", [9 * far, 0, 0], [9 * far + back, far, far])
+    yield Specimen("all ties", [0] * 5, [far, *[back] * 4])
+
+
+def _counts(mechanism: Any, _: Counts) -> Iterator[Specimen]:
+    rows, keys = getattr(mechanism, "max_rows", 1), getattr(mechanism, "max_groups", 1)
+    named = list(getattr(mechanism, "keys", [f"k{i}" for i in range(2 * keys)]))
+    mine, others = named[:keys], named[keys : 2 * keys]
+    level = max(getattr(mechanism, "threshold", 0) - rows, 2 * rows)
+    crowd = dict.fromkeys(named, level)
+    if mechanism.relation is Relation.REPLACE:
+        moved = {key: level + (rows if key in mine else 0) for key in named}
+        yield Specimen("rows that change keys", moved, {key: level + (rows if key in others else 0) for key in named})
+        few = min(len(mine), len(others)) or 1
+        yield Specimen("rows that leave", dict.fromkeys(mine[:few], rows), dict.fromkeys(others[:few], rows), new_key=True)
+        yield Specimen("all ties", crowd | {mine[0]: level + rows}, crowd | {named[-1]: level + rows})
+        return
+    yield Specimen("a person more in every key", crowd, {key: level + (rows if key in mine else 0) for key in named})
+    yield Specimen("keys nobody else holds", {}, dict.fromkeys(mine, rows), new_key=True)
+    yield Specimen("a lead of one", {named[0]: level + 1, named[-1]: level}, {named[0]: level + 1, named[-1]: level + rows})
+
+
+def _columns(top: int, relation: Relation, rows: int) -> Iterator[tuple[str, list[int], list[int]]]:
+    low, high = [0] * 5 * rows, [top] * 5 * rows
+    swap = relation is Relation.REPLACE
+    yield "bimodal", [*low, *high, *([0] * rows if swap else [])], [*low, *high, *[top] * rows]
+    yield "all ties", [top // 2] * 9 + [top // 2] * (rows if swap else 0), [top // 2] * 9 + [0] * rows
+    yield "all at a bound", [0] * 6 + [0] * (rows if swap else 0), [0] * 6 + [top] * rows
+    yield "nearly nobody", [0] * rows if swap else [], [top] * rows
+
+
+def _ranks(mechanism: Any, _: RankWindow | Rows) -> Iterator[Specimen]:
+    for name, d0, d1 in _columns(mechanism.high, mechanism.relation, mechanism.max_rows):
+        yield Specimen(name, d0, d1)
+    apart = list(range(0, mechanism.high, mechanism.high // 15))
+    yield Specimen("spread out", [*apart, 1] if mechanism.relation is Relation.REPLACE else apart, [*apart, mechanism.high])
+
+
+def _vectors(mechanism: Any, _: Stair) -> Iterator[Specimen]:
+    """Two places of a vector on one ladder: as far apart as the narrower scale allows, on the same rung or on the next."""
+    steps = ScaleLadder(mechanism.beta, WIDE)
+    scales = tuple(steps.scale(j) for j in range(steps.last + 1))
+    middle, nobody = len(scales) // 2, (0,) * (mechanism.dimension - 1)
+    for name, index in (("the same rung", middle), ("the next rung", middle + 1)):
+        moved = (math.floor(scales[middle]), *nobody)
+        yield Specimen(name, Rung((0, *nobody), middle, scales), Rung(moved, index, scales))  # type: ignore[arg-type]
+
+
+def _rows(mechanism: Any, _: Gram | Gradient) -> Iterator[Specimen]:
+    """Rows of coordinates with the target last: corners, and a person in the corner that moves every product most."""
+    width, more = mechanism.dimension, mechanism.max_rows
+    corners = [[1.0 if (i >> k) % 2 else -1.0 for k in range(width)] for i in range(12)]
+    swap = Relation.of(mechanism.relation) is Relation.REPLACE
+    for name, one, other in (("opposite corners", -1.0, 1.0), ("nothing for everything", 0.0, 1.0)):
+        gone = [[one] * width] * more if swap else []
+        yield Specimen(name, [*corners, *gone], [*corners, *[[other] * width] * more])
+    yield Specimen("nearly nobody", [[0.0] * width] * more if swap else [], [[1.0] * width] * more)
+
+
+def _ladder(mechanism: Any, request: Stair | Nearness) -> Iterator[Specimen]:
+    if hasattr(mechanism, "dimension"):
+        assert isinstance(request, Stair)
+        yield from _vectors(mechanism, request)
+        return
+    if isinstance(request, Nearness) and request.above is None:
+        for near in (0, 1, 3, 6):
+            yield Specimen(f"distance {near} and {near + 1}", Near(near, "x"), Near(near + 1, "x"))
+        yield Specimen("another answer at distance 0", Near(0, "x"), Near(0, "y"))
+        return
+    for relation in Relation:
+        for statistic in SMALL:
+            options = {"statistic": statistic, "bounds": (0, WIDE), "resolution": _resolution(mechanism), "relation": relation.value}
+            for name, d0, d1 in _columns(WIDE, relation, 1):
+                if statistic == "median" or name == "bimodal":
+                    yield Specimen(f"{statistic}, {name}, {relation.value}", d0, d1, options)
+
+
+def _resolution(mechanism: Any) -> Fraction:
+    """A grid coarse enough to list, and no coarser than a proposed bound."""
+    return Fraction(max(1, math.floor(min(getattr(mechanism, "propose", 10), 10))))
+
+
+_KINDS: dict[type, Callable[[Any, Any], Iterator[Specimen]]] = {
+    Value: _values,
+    Scores: _scores,
+    Counts: _counts,
+    RankWindow: _ranks,
+    Rows: _ranks,
+    Stair: _ladder,
+    Nearness: _ladder,
+    Gram: _rows,
+    Gradient: _rows,
+}

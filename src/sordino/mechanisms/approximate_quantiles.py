@@ -1,0 +1,224 @@
+"""Very many quantiles: the middle one first, then the two halves of the table on their own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sordino.errors import QueryError
+from sordino.mechanisms.joint_exponential import as_levels
+from sordino.mechanisms.listing import claim, listed
+from sordino.mechanisms.measure import Measure
+from sordino.mechanisms.quantile_exponential import WEIGHT_ERROR, QuantileExponential
+from sordino.mechanisms.spread import Spot, SpotCells, Spread, Stretch, spread
+from sordino.privacy.certificate import Certificate
+from sordino.privacy.cost import Cost
+from sordino.privacy.discrete import Categorical, UniformInteger
+from sordino.privacy.number import as_epsilon
+from sordino.privacy.relation import Relation
+from sordino.privacy.witness import Finite
+from sordino.summaries import Ask, Draw
+from sordino.summaries.totals import MOST_ROWS, Rows
+
+__all__ = ["ApproximateQuantiles"]
+
+
+class Range(NamedTuple):
+    """A part of the table and the levels that belong there, which lie between two others."""
+
+    where: Stretch
+    levels: tuple[Fraction, ...]
+    bottom: Fraction
+    top: Fraction
+
+
+@listed("approximate quantiles", "approximatequantiles", "recursive quantiles", note="004 goal (many quantiles)")
+@dataclass(frozen=True)
+class ApproximateQuantiles:
+    r"""Draw the middle level by the quantile mechanism, split the rows at it, and go on in both halves.
+
+    Theorem. With l = floor(log2 M) + 1 layers and every draw at epsilon/l, Delta = m max(q', 1-q') for its own relative level q', the
+    whole is epsilon-DP under add_remove; every draw at epsilon/(2l) under replace. It costs no more than one draw of bounded range epsilon.
+    Proof. Rows are first spread over sub-points of their grid step: the o-th of equal rows goes to the o-th point of the van der Corput
+    sequence, so a row more is one spread row more and no other moves. The halves of a layer are disjoint, given the points drawn
+    before. Of m new rows c_i fall into half i; its scores move by c_i/m of what its draw is calibrated for, so a layer costs at most
+    epsilon/l in all, and l layers compose. A replacement takes up to m rows away and adds up to m. Ranges add and are dominated by one
+    draw's (see the statistics). QED
+    The recursion is Kaplan, Schnapp and Stemmer's (2022). Without the spreading a value with many ties would go to one half whole.
+    """
+
+    epsilon: Fraction
+    levels: tuple[Fraction, ...] = tuple(Fraction(j, 100) for j in range(1, 100))
+    low: int = 0
+    high: int = 1
+    max_rows: int = 1
+    relation: Relation = Relation.ADD_REMOVE
+    base: str = "uniform"
+    origin: int = 0
+    unit: int = 1
+    bits: int = 20  # a grid step has 2^bits sub-points
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", as_epsilon(self.epsilon))
+        object.__setattr__(self, "levels", as_levels(self.levels))
+        object.__setattr__(self, "relation", Relation.of(self.relation))
+        if isinstance(self.bits, bool) or not isinstance(self.bits, int) or not 0 <= self.bits <= 40:
+            raise QueryError("SRD-103", f"bits is {self.bits!r}.", "Give a whole number from 0 to 40.")
+        _ = self.single
+
+    @property
+    def layers(self) -> int:
+        return len(self.levels).bit_length()
+
+    @cached_property
+    def single(self) -> QuantileExponential:
+        """One draw at a relative level of one half: it checks the parameters and holds the base measure."""
+        each = self.epsilon / (self.layers * (2 if self.relation is Relation.REPLACE else 1))
+        where = (self.low, self.high, self.max_rows, Relation.ADD_REMOVE, self.base, self.origin, self.unit)
+        return QuantileExponential(each, Fraction(1, 2), *where)
+
+    @property
+    def measure(self) -> Measure:
+        return self.single.measure
+
+    def rate(self, q: Fraction) -> float:
+        """The factor of the score in the exponent of a draw at this relative level."""
+        return float((self.single.epsilon - WEIGHT_ERROR) / (2 * self.max_rows * max(q, 1 - q)))
+
+    def clip(self, q: Fraction) -> float:
+        """The public K: beyond it all sub-points together weigh less than a millionth of one at the quantile."""
+        return min(self._spread + math.log(1e6), 690.0) / self.rate(q)
+
+    @property
+    def _spread(self) -> float:
+        """ln of the mass of all sub-points over that of the least."""
+        return math.log(int(self.measure.total(self.high)) / self.measure.least) + self.bits * math.log(2)
+
+    def release(self, ask: Ask, draw: Draw) -> tuple[int, ...]:
+        table = spread(ask(Rows("value")).values, self.bits)
+        return tuple(self._halve(table, self.whole(table), lambda part, q: self._drawn(table, part, q, draw)))
+
+    def whole(self, table: Spread) -> Range:
+        everything = Stretch(0, len(table.point), Spot(self.low, 0), Spot(self.high, 1 << self.bits))
+        return Range(everything, self.levels, Fraction(0), Fraction(1))
+
+    def _halve(self, table: Spread, part: Range, choose: Callable[[Range, Fraction], Spot]) -> list[int]:
+        """The levels of a range, in order: the middle one, then those of either half."""
+        if not part.levels:
+            return []
+        level = part.levels[len(part.levels) // 2]
+        spot = choose(part, (level - part.bottom) / (part.top - part.bottom))
+        below, above = self.halves(table, part, spot)
+        return [*self._halve(table, below, choose), spot.point, *self._halve(table, above, choose)]
+
+    def halves(self, table: Spread, part: Range, spot: Spot) -> tuple[Range, Range]:
+        """The rows up to a spot with the lower levels, and those after it with the upper ones."""
+        here, cut = len(part.levels) // 2, table.upto(spot, part.where)
+        below = Range(part.where._replace(last=cut, stop=spot), part.levels[:here], part.bottom, part.levels[here])
+        above = Range(part.where._replace(first=cut, start=spot), part.levels[here + 1 :], part.levels[here], part.top)
+        return below, above
+
+    def weighed(self, table: Spread, part: Range, q: Fraction) -> tuple[SpotCells, NDArray[np.float64]]:
+        """The cells of a range and their weights at a relative level."""
+        cells = table.cells(part.where, q, self.clip(q))
+        return cells, cells.masses(self.measure) * np.exp(-self.rate(q) * cells.score)
+
+    def _drawn(self, table: Spread, part: Range, q: Fraction, draw: Draw) -> Spot:
+        """One spot after `start` up to `stop`; where there is none, `stop`, after the same number of draws."""
+        cells, weights = self.weighed(table, part, q)
+        empty = not len(weights)
+        chosen = draw(Categorical(np.ones(1) if empty else weights))
+        if empty:
+            draw(UniformInteger(0, 0))
+            return part.where.stop
+        start, stop = (self._units(Spot(int(edge[0][chosen]), int(edge[1][chosen]))) for edge in (cells.start, cells.stop))
+        return self._located(draw(UniformInteger(start + 1, stop)))
+
+    def mass(self, point: int) -> tuple[int, int]:
+        """The mass before a point, and its own."""
+        before, upto = (int(self.measure.total(y)) for y in (point - 1, point))
+        return before, upto - before
+
+    def _units(self, spot: Spot) -> int:
+        """The mass of everything up to a spot, in parts of the least mass."""
+        before, own = self.mass(spot.point)
+        return (before << self.bits) + own * spot.parts
+
+    def _located(self, unit: int) -> Spot:
+        point = self.measure.locate(-(-unit // (1 << self.bits)))
+        before, own = self.mass(point)
+        return Spot(point, -(-(unit - (before << self.bits)) // own))
+
+    def log_probability(self, x: Any, spots: Sequence[Spot]) -> float:
+        """ln of the probability that the draws, in the order they are made, give these spots: the law that is sampled."""
+        table, total, script = spread(np.sort(np.asarray(x, np.int64)), self.bits), 0.0, iter(spots)
+
+        def follow(part: Range, q: Fraction) -> Spot:
+            nonlocal total
+            cells, weights = self.weighed(table, part, q)
+            spot = next(script)
+            unit = self._units(spot)
+            stops = [self._units(Spot(int(p), int(k))) for p, k in zip(*cells.stop, strict=True)]
+            own = self.mass(spot.point)[1]
+            decay = -self.rate(q) * cells.score[next(i for i, stop in enumerate(stops) if unit <= stop)]
+            total += math.log(own) + float(decay) - math.log(weights.sum())
+            return spot
+
+        self._halve(table, self.whole(table), follow)
+        return total
+
+    def rank_reach(self, rare: float) -> float:
+        r"""How many rows beyond its rank some level lies at most, but with probability `rare`, among up to 5,000,000 rows.
+
+        Theorem. With t the bound of one draw at `rare` over M, and at most s rows in one spot, it is l (t + s).
+        Proof. Let the ends of a range be off by a and b rows, and its own draw by t. Its rank is off by (1-q') a + q' b and t, and the
+        split puts up to s rows on the wrong side: a layer adds at most t + s to the larger of |a| and |b|. QED
+        """
+        far = (self._spread + math.log(len(self.levels) * (1 - rare) / rare)) / self.rate(Fraction(1))
+        shared = -(-MOST_ROWS // (1 << self.bits))
+        return self.layers * (far + shared) if far < self.clip(Fraction(1)) else math.inf
+
+    def certificate(self) -> Certificate:
+        """A heap beside one end, and one person joining at that end or moving across, with every draw at one end or the other."""
+        m, low, high = self.max_rows, self.low, self.high
+        pairs = []
+        for end, near in ((low, low + 1), (high, high - 1)):
+            heap = [near] * (3 * m)
+            less = [*heap, *[high if end == low else low] * m] if self.relation is Relation.REPLACE else heap
+            logs = [self.log_probability(table, self._script(end)) for table in (less, [*heap, *[end] * m])]
+            pairs.append(Finite(*([math.exp(log - max(logs))] for log in logs)))  # one outcome of tiny probability: its ratio counts
+        unit = f"{self.relation.value}; at most {m} rows per person"
+        reason = "no pair of tables is known on which all layers attain their share at once"
+        return claim(self, Cost.bounded_range(self.epsilon), *pairs, assumes=unit, loose=reason)
+
+    def _script(self, end: int) -> list[Spot]:
+        """All levels in the point at an end, in rising parts, named in the order of the draws."""
+        count = len(self.levels)
+        spots = [Spot(end, max(1, ((1 << self.bits) * (i + 1)) // (count + 1))) for i in range(count)]
+        order: list[Spot] = []
+
+        def visit(part: list[Spot]) -> None:
+            if part:
+                here = len(part) // 2
+                order.append(part[here])
+                visit(part[:here])
+                visit(part[here + 1 :])
+
+        visit(spots)
+        return order
+
+    @classmethod
+    def examples(cls) -> Sequence[ApproximateQuantiles]:
+        wide = 2**44
+        return (
+            cls(Fraction(1), high=wide),
+            cls(Fraction(1), tuple(Fraction(j, 20) for j in range(1, 20)), high=wide, relation=Relation.REPLACE, max_rows=2),
+            cls(Fraction(1), high=wide, low=-wide, base="arsinh", unit=2**12),
+        )

@@ -1,0 +1,40 @@
+"""Private regression for scikit-learn: estimators that pay before they look, and say what they paid.
+
+scikit-learn is loaded when an estimator is first named.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from sordino.errors import QueryError
+
+if TYPE_CHECKING:
+    from sordino.models.conformance import expected_failed_checks
+    from sordino.models.huber import PrivateHuberRegressor
+    from sordino.models.linear import PrivateLinearRegression
+    from sordino.models.logistic import PrivateLogisticRegression
+    from sordino.models.scaler import BoundedScaler
+
+__all__ = ["BoundedScaler", "PrivateHuberRegressor", "PrivateLinearRegression", "PrivateLogisticRegression", "expected_failed_checks"]
+
+_HOMES = {
+    "BoundedScaler": "scaler",
+    "PrivateHuberRegressor": "huber",
+    "PrivateLinearRegression": "linear",
+    "PrivateLogisticRegression": "logistic",
+    "expected_failed_checks": "conformance",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        return getattr(import_module(f"sordino.models.{_HOMES[name]}"), name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not error.name.startswith("sklearn"):
+            raise
+        fix = 'Install it with pip install "sordino[models]".'
+        raise QueryError("SRD-106", "the models need scikit-learn, which is not installed.", fix) from None

@@ -1,0 +1,189 @@
+"""The ways to fit a line privately: each a conversation with the rows, with its price and its certificates."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+
+from sordino.mechanisms.boosted_regression import BoostedRegression
+from sordino.mechanisms.noisy_descent import NoisyDescent
+from sordino.mechanisms.normal_equations import NormalEquations, columns
+from sordino.mechanisms.posterior import Line, solved
+from sordino.mechanisms.quantile_exponential import QuantileExponential
+from sordino.mechanisms.smooth_vector import SmoothVector
+from sordino.models.pair import FARTHEST, STEP, LeftOver, Pairs
+from sordino.privacy.certificate import Certificate
+from sordino.privacy.cost import Cost
+from sordino.privacy.relation import Relation
+from sordino.sensitivity.ridge import Ridge
+from sordino.sensitivity.scale import ScaleLadder
+from sordino.summaries import Ask, Draw, Rung
+from sordino.summaries.moment import ONE, Gram
+
+__all__ = ["Boosted", "Descent", "Equations", "SmoothRidge", "TheilSen", "Way"]
+
+Found = Mapping[str, Any]  # theta, and where the noise has a public scale the covariances of noise and of noise and sampling
+
+
+class Way(Protocol):
+    """A fit with its price settled."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def cost(self) -> Cost: ...
+    def certificates(self) -> Sequence[Certificate]: ...
+    def converse(self, ask: Ask, draw: Draw) -> Found: ...
+
+
+def _found(line: Line) -> Found:
+    return {"theta": line.theta, "noise": line.noise, "total": line.total, "scale": line.scale, "rows": line.rows}
+
+
+@dataclass(frozen=True)
+class Equations:
+    """Least squares from noisy normal equations, in one look."""
+
+    mechanism: NormalEquations
+    name: str = "NormalEquations"
+
+    @property
+    def cost(self) -> Cost:
+        return self.mechanism.certificate().cost
+
+    def certificates(self) -> Sequence[Certificate]:
+        return (self.mechanism.certificate(),)
+
+    def converse(self, ask: Ask, draw: Draw) -> Found:
+        return _found(solved(self.mechanism.release(ask, draw)))
+
+
+@dataclass(frozen=True)
+class Boosted:
+    """Least squares or Huber's estimator in rounds on clipped residuals."""
+
+    mechanism: BoostedRegression
+    name: str = "BoostedRegression"
+
+    @property
+    def cost(self) -> Cost:
+        return self.mechanism.certificate().cost
+
+    def certificates(self) -> Sequence[Certificate]:
+        return (self.mechanism.certificate(),)
+
+    def converse(self, ask: Ask, draw: Draw) -> Found:
+        return _found(self.mechanism.release(ask, draw))
+
+
+@dataclass(frozen=True)
+class Descent:
+    """Logistic regression by noisy descent."""
+
+    mechanism: NoisyDescent
+    name: str = "NoisyDescent"
+
+    @property
+    def cost(self) -> Cost:
+        return self.mechanism.certificate().cost
+
+    def certificates(self) -> Sequence[Certificate]:
+        return (self.mechanism.certificate(),)
+
+    def converse(self, ask: Ask, draw: Draw) -> Found:
+        return {"theta": self.mechanism.release(ask, draw)}
+
+
+@dataclass(frozen=True)
+class SmoothRidge:
+    """Ridge regression in a ball with noise scaled by its smooth sensitivity: pure epsilon."""
+
+    epsilon: Fraction
+    dimension: int
+    relation: str = "add_remove"
+    name: str = "SmoothVector"
+
+    @cached_property
+    def mechanism(self) -> SmoothVector:
+        return SmoothVector(self.epsilon, self.dimension)
+
+    @cached_property
+    def ridge(self) -> Ridge:
+        """A quarter of the penalty at which the smooth bound is the local one everywhere: d/beta."""
+        assert self.mechanism.beta is not None
+        return Ridge(self.dimension, 1.0, self.dimension / (4 * float(self.mechanism.beta)), self.relation)
+
+    @cached_property
+    def ladder(self) -> ScaleLadder:
+        assert self.mechanism.beta is not None
+        return ScaleLadder(self.mechanism.beta, math.ceil(self.ridge.worst_case * STEP) + self._rounding)
+
+    @property
+    def _rounding(self) -> int:
+        """How much further apart two solutions lie in whole steps: both are rounded, and each is computed to within a step."""
+        return math.ceil(3 * math.sqrt(self.dimension))
+
+    @property
+    def cost(self) -> Cost:
+        return Cost.pure(self.epsilon)
+
+    def certificates(self) -> Sequence[Certificate]:
+        return (self.mechanism.certificate(),)
+
+    def rung(self, ask: Ask) -> Rung:
+        """The solution in steps of its grid, and where its smooth sensitivity stands on the public ladder."""
+        found = ask(Gram(columns(self.dimension))).values
+        whole = found[0] if len(found) else np.zeros((self.dimension + 1,) * 2, object)
+        sums = np.array([[float(v) / ONE**2 for v in line] for line in whole.tolist()])
+        square, moment = sums[:-1, :-1], sums[:-1, -1]
+        theta = self.ridge.solution(square, moment)
+        rungs = self.ridge.ladder(float(np.linalg.eigvalsh(square)[0])).rungs(self.ladder.least_window)
+        steps = np.ceil(rungs * STEP).astype(np.int64) + self._rounding
+        public = tuple(self.ladder.scale(j) for j in range(self.ladder.last + 1))
+        place: Any = np.rint(theta * STEP).astype(np.int64)
+        return Rung(place, self.ladder.index(steps), public, step=Fraction(1, STEP))
+
+    def converse(self, ask: Ask, draw: Draw) -> Found:
+        return {"theta": self.mechanism.release(lambda _: self.rung(ask), draw)}
+
+
+@dataclass(frozen=True)
+class TheilSen:
+    """One predictor: the median slope of random pairs, then the median of what is left; pure epsilon, and no row can lever it."""
+
+    epsilon: Fraction
+    relation: str = "add_remove"
+    rings: int = 10
+    name: str = "QuantileExponential of slopes"
+
+    @cached_property
+    def steep(self) -> QuantileExponential:
+        """A joining row takes out one slope of each ring and puts in two, a replaced one changes two."""
+        relation, price = Relation.of(self.relation), self.epsilon * Fraction(19, 20)
+        moved = self.rings * (2 if relation is Relation.REPLACE else 3)
+        ends = (-FARTHEST, FARTHEST)
+        return QuantileExponential(price, Fraction(1, 2), *ends, moved, relation, "arsinh", unit=STEP // 2)
+
+    @cached_property
+    def level(self) -> QuantileExponential:
+        """Every row has a left-over, and only one moves: a twentieth of the price serves it as well as the rest serves the slope."""
+        ends, relation = (-FARTHEST, FARTHEST), Relation.of(self.relation)
+        return QuantileExponential(self.epsilon * Fraction(1, 20), Fraction(1, 2), *ends, 1, relation, "arsinh", unit=STEP // 2)
+
+    @property
+    def cost(self) -> Cost:
+        return Cost.pure(self.epsilon)
+
+    def certificates(self) -> Sequence[Certificate]:
+        return self.steep.certificate(), self.level.certificate()
+
+    def converse(self, ask: Ask, draw: Draw) -> Found:
+        slope = int(self.steep.release(lambda request: ask(Pairs(self.rings, request.radius)), draw))
+        height = int(self.level.release(lambda request: ask(LeftOver(slope, request.radius)), draw))
+        return {"theta": (height / STEP, slope / STEP)}

@@ -1,0 +1,131 @@
+"""Aggregates become statistics: the ones every table knows, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sqlglot import exp
+
+from sordino import statistics
+from sordino.errors import QueryError
+from sordino.plan.expression import Expressions
+from sordino.plan.literal import constant_of
+from sordino.plan.rewrite import COUNTED, allow, refuse, refuse_part
+from sordino.plan.tree import bare
+from sordino.schema.column import Column
+from sordino.schema.spelling import spell
+from sordino.schema.value import shown
+from sordino.statistics.port import Statistic
+from sordino.statistics.presence import Present
+from sordino.statistics.spread import Variance
+
+__all__ = ["Aggregates"]
+
+PLAIN: dict[type[exp.Expr], Callable[[str], Statistic]] = {
+    exp.Sum: statistics.sum,
+    exp.Avg: statistics.mean,
+    exp.Median: statistics.median,
+    exp.Min: statistics.min,
+    exp.Max: statistics.max,
+    exp.Mode: statistics.mode,
+    exp.VariancePop: statistics.variance,
+    exp.StddevPop: statistics.std,
+    exp.Variance: lambda column: Variance(column, sample=True),
+    exp.Stddev: lambda column: Variance(column, root=True, sample=True),
+    exp.StddevSamp: lambda column: Variance(column, root=True, sample=True),
+}
+ADDED = set(PLAIN) - {exp.Median, exp.Min, exp.Max, exp.Mode}
+
+
+@dataclass(frozen=True)
+class Aggregates:
+    """Reads aggregates over what `expressions` reads; `unit` is the column that identifies people. New columns are left in `columns`."""
+
+    expressions: Expressions
+    unit: str | None
+    columns: dict[str, Column]
+
+    def has(self, node: exp.Expr) -> bool:
+        """Whether there is an aggregate in this expression at all."""
+        return node.find(exp.AggFunc, exp.Window, exp.WithinGroup, exp.Filter) is not None
+
+    def statistic(self, node: exp.Expr) -> Statistic:
+        """The statistic this aggregate asks for, or an error that says how to ask for it."""
+        node = bare(node)
+        kind = type(node)
+        if kind is exp.Count:
+            return self._count(node)
+        if kind is exp.PercentileCont:
+            allow(node, "this", "expression")
+            if node.args.get("expression") is None:
+                refuse("PERCENTILE_CONT without a column", "Write PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY x).")
+            return self._quantile(node.this, node.expression)
+        if kind is exp.WithinGroup:
+            return self._within(node)
+        if kind not in PLAIN:
+            if isinstance(node, exp.AggFunc | exp.Window | exp.Filter):
+                refuse_part(node)
+            refuse("arithmetic on aggregates", "Release the aggregates and compute with the answers: that costs nothing more.")
+        allow(node, "this")
+        if node.args.get("this") is None:
+            refuse(f"{kind.__name__.upper()} of nothing", "Name a column.")
+        column = self._column(node.this)
+        if kind in ADDED and column.type in ("date", "timestamp"):
+            what = f"{shown(column.name)} is of type {column.type} and cannot be added."
+            raise QueryError("SRD-203", what, "Ask for MEDIAN, QUANTILE_CONT, MIN or MAX, or subtract another date from it.")
+        return PLAIN[kind](column.name)
+
+    def _column(self, node: exp.Expr) -> Column:
+        node = bare(node)
+        if type(node) is exp.Distinct:
+            refuse("DISTINCT inside an aggregate", COUNTED)
+        if type(node) is exp.Order:
+            refuse("ORDER BY inside an aggregate", "Leave it out: the order of rows does not matter.")
+        if node.find(exp.AggFunc) is not None:
+            refuse("an aggregate of an aggregate", "Aggregate once.")
+        column = self.expressions.column(node)
+        self.columns[column.name] = column
+        return column
+
+    def _count(self, node: exp.Expr) -> Statistic:
+        allow(node, "this", "big_int")
+        inner = node.args.get("this")
+        if inner is None or type(inner) is exp.Star or constant_of(inner) is not None:
+            return statistics.count()
+        if type(inner) is exp.Distinct:
+            return self._people(inner)
+        column = self._column(inner)
+        return Present(column.name, column.expression)
+
+    def _people(self, node: exp.Expr) -> Statistic:
+        allow(node, "expressions")
+        items = [bare(item) for item in node.expressions]
+        named = self.expressions.scope.find(items[0]) if len(items) == 1 and type(items[0]) is exp.Column else None
+        if named is None or named.type != "id" or named.name != self.unit:
+            who = f"COUNT(DISTINCT {spell(self.unit)}) counts people" if self.unit is not None else "every row is a unit of its own"
+            what = f"column {shown(named.name)}" if named is not None else "an expression"
+            refuse(f"COUNT(DISTINCT ...) of {what}", f"{who}; for other values GROUP BY them and COUNT(*).")
+        return statistics.count_units()
+
+    def _quantile(self, item: exp.Expr, level: exp.Expr, falling: bool = False) -> Statistic:
+        q = constant_of(level)
+        if not isinstance(q, Fraction):
+            refuse("a quantile at something other than a number", "Write QUANTILE_CONT(x, 0.9).")
+        return statistics.quantile(self._column(item).name, 1 - q if falling else q)
+
+    def _within(self, node: exp.Expr) -> Statistic:
+        """PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY x), and MODE() likewise."""
+        allow(node, "this", "expression")
+        made, order = node.this, node.args["expression"]
+        if type(order) is not exp.Order or len(order.expressions) != 1 or type(made) not in (exp.PercentileCont, exp.Mode):
+            refuse("WITHIN GROUP of another kind", "Write PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY x).")
+        (item,) = order.expressions
+        if type(made) is exp.Mode:
+            if made.args.get("this") is not None:
+                refuse("MODE of two columns", "Write MODE(x).")
+            return statistics.mode(self._column(item.this).name)
+        if made.args.get("expression") is not None:
+            raise QueryError("SRD-209", "PERCENTILE_CONT names two columns.", "Write PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY x).")
+        return self._quantile(item.this, made.this, bool(item.args.get("desc")))

@@ -1,0 +1,165 @@
+"""From a SQL tree to the algebra of expressions: a whitelist walk. What is not listed here is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from sqlglot import exp
+
+from sordino.errors import QueryError
+from sordino.plan.condition import OPERATORS, read_predicate
+from sordino.plan.literal import MOMENTS, constant_of
+from sordino.plan.rewrite import allow, refuse, refuse_part
+from sordino.plan.scope import Scope
+from sordino.plan.tree import bare
+from sordino.schema.column import Column
+from sordino.schema.derived import derive, extent
+from sordino.schema.expression import PARTS, Arithmetic, Call, Case, Cast, Constant, Expression, Leaf, Part, Truth, parts
+from sordino.schema.interval import fit
+from sordino.schema.predicate import Predicate
+from sordino.schema.value import is_text
+
+__all__ = ["DEEPEST", "LARGEST", "Expressions"]
+
+LARGEST, DEEPEST = 200, 40  # parts of one expression, and how deep they nest, with everything a subquery brings along
+Type = exp.DataType.Type
+SIGNS: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/"}
+DATED: dict[type[exp.Expr], str] = {
+    exp.Year: "year", exp.Quarter: "quarter", exp.Month: "month", exp.Day: "day", exp.DayOfMonth: "day", exp.DayOfWeek: "dow",
+    exp.DayOfWeekIso: "isodow", exp.Hour: "hour", exp.Minute: "minute", exp.Second: "second",
+}  # fmt: skip
+CONDITIONS = (*OPERATORS, exp.And, exp.Or, exp.Not, exp.Between, exp.In, exp.Like, exp.Is)
+WHOLE = {Type.TINYINT: 2**7, Type.SMALLINT: 2**15, Type.INT: 2**31, Type.BIGINT: 2**63}
+KINDS = {Type.DOUBLE: "float", Type.BOOLEAN: "bool", Type.DATE: "date", **dict.fromkeys(MOMENTS, "timestamp")}
+
+
+@dataclass(frozen=True)
+class Expressions:
+    """Operands that may be computed. `where` narrows the columns they are computed from."""
+
+    scope: Scope
+    where: Predicate | None = None
+
+    def column(self, node: exp.Expr) -> Column:
+        """The declared or derived column this node means, with its public bounds."""
+        node = bare(node)
+        if type(node) is exp.Column:
+            found = self.scope.readable(node)
+            if found.expression is None:
+                return found
+        return self._derived(self.expression(node))
+
+    def difference(self, left: Column, right: Column) -> Column:
+        """left - right, as a comparison of two computed numbers asks for it."""
+        return self._derived(_checked(Arithmetic("-", *(Leaf(c) if c.expression is None else c.expression for c in (left, right)))))
+
+    def _derived(self, expression: Expression) -> Column:
+        return derive(fit(expression, self.where), self.scope.plain)
+
+    def expression(self, node: exp.Expr, depth: int = 0) -> Expression:
+        if depth > DEEPEST:
+            raise QueryError("SRD-209", "an expression is nested too deeply.", f"Nest at most {DEEPEST} operations.")
+        node = bare(node)
+        kind = type(node)
+        if kind is exp.Column:
+            found = self.scope.readable(node)
+            return Leaf(found) if found.expression is None else found.expression
+        if kind is exp.Null:
+            return Constant(None)
+        value = constant_of(node)
+        if value is not None:
+            return Constant(_plain(value))
+        if kind in CONDITIONS:
+            return Truth(read_predicate(node, self))
+
+        def inner(part: exp.Expr) -> Expression:
+            return self.expression(part, depth + 1)
+
+        return _checked(self._made(node, inner))
+
+    def _made(self, node: exp.Expr, inner: Callable[[exp.Expr], Expression]) -> Expression:
+        kind = type(node)
+        if kind in SIGNS:
+            allow(node, "this", "expression", "typed", "safe")
+            return Arithmetic(SIGNS[kind], inner(node.this), inner(node.expression))
+        if kind is exp.Neg:
+            return Arithmetic("-", Constant(0), inner(node.this))
+        if kind is exp.Case:
+            return self._case(node, inner)
+        if kind in (exp.Cast, exp.TryCast):
+            allow(node, "this", "to", "safe")
+            return _cast(inner(node.this), node.args["to"])
+        if kind in DATED:
+            allow(node, "this")
+            return Part(DATED[kind], inner(node.this))
+        if kind is exp.Extract:
+            word = str(node.this.this).lower() if isinstance(node.this, exp.Var) else ""
+            if word not in PARTS:
+                refuse("a part of a date outside the subset", f"Use {', '.join(part.upper() for part in PARTS)}.")
+            return Part(word, inner(node.expression))
+        if kind in (exp.Abs, exp.Floor, exp.Ceil):
+            allow(node, "this")
+            return Call({exp.Abs: "abs", exp.Floor: "floor"}.get(kind, "ceil"), (inner(node.this),))
+        if kind is exp.Round:
+            allow(node, "this", "decimals")
+            return Call("round", (inner(node.this),), _digits(node.args.get("decimals")))
+        if kind in (exp.Least, exp.Greatest, exp.Coalesce):
+            allow(node, "this", "expressions", "ignore_nulls")
+            word = {exp.Least: "least", exp.Greatest: "greatest"}.get(kind, "coalesce")
+            return Call(word, tuple(inner(item) for item in (node.this, *node.expressions)))
+        if kind is not exp.Nullif:
+            refuse_part(node)
+        same = exp.EQ(this=node.this.copy(), expression=node.expression.copy())
+        return Case(((read_predicate(same, self), Constant(None)),), inner(node.this))
+
+    def _case(self, node: exp.Expr, inner: Callable[[exp.Expr], Expression]) -> Expression:
+        allow(node, "this", "ifs", "default")
+        branches = []
+        for branch in node.args["ifs"]:
+            allow(branch, "this", "true")
+            tested = branch.this if node.this is None else exp.EQ(this=node.this.copy(), expression=branch.this.copy())
+            branches.append((read_predicate(tested, self), inner(branch.args["true"])))
+        otherwise = node.args.get("default")
+        return Case(tuple(branches), None if otherwise is None else inner(otherwise))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, str) and not is_text(value):
+        refuse("text that no database can hold", "Remove NUL characters.")
+    return int(value) if isinstance(value, Fraction) and value.denominator == 1 else value
+
+
+def _digits(node: exp.Expr | None) -> int:
+    value = Fraction(0) if node is None else constant_of(node)
+    if not isinstance(value, Fraction) or value.denominator != 1 or not 0 <= value <= 18:
+        refuse("ROUND to an unusual number of digits", "Round to 0 to 18 digits: ROUND(x, 2).")
+    return int(value)
+
+
+def _cast(item: Expression, to: exp.Expr) -> Expression:
+    """A cast inside the range of its type; what cannot be cast without leaving its range is refused, so no cast ever fails."""
+    kind, sizes = to.this, [int(str(size.this)) for size in to.args.get("expressions") or [] if str(size.this).isdecimal()]
+    if to.args.get("nested") or kind not in (*WHOLE, *KINDS, Type.DECIMAL) or (kind == Type.DECIMAL) != (len(sizes) == 2):
+        refuse("a cast outside the subset", "Cast to INTEGER, BIGINT, DOUBLE, DECIMAL(p, s), BOOLEAN, DATE or TIMESTAMP.")
+    digits, scale = sizes if kind == Type.DECIMAL else (0, 0)
+    if digits > 18 or scale > digits:
+        refuse(f"DECIMAL({digits},{scale})", "Use at most 18 digits: DECIMAL(18, 2).")
+    cast = Cast(item, "decimal" if kind == Type.DECIMAL else KINDS.get(kind, "int"), scale)
+    found, most = extent(cast), 10**digits if kind == Type.DECIMAL else WHOLE.get(kind)
+    if most is not None and not -most < found.low <= found.high < most:
+        refuse("a cast to a type that is too small for its values", "Cast to BIGINT or DECIMAL(18, s).")
+    return cast
+
+
+def _checked(expression: Expression) -> Expression:
+    """Subqueries are written into the expressions that use them, so a short text could say a very long thing."""
+    level, size, depth = [expression], 0, 0
+    while level:
+        size, depth = size + len(level), depth + 1
+        if size > LARGEST or depth > DEEPEST:
+            raise QueryError("SRD-209", "an expression is too long.", f"Use at most {LARGEST} operations, nested {DEEPEST} deep.")
+        level = [part for item in level for part in parts(item)]
+    return expression

@@ -1,0 +1,115 @@
+"""What a statement may not say, and how to say it instead. Refusals here help people; safety comes from the whitelist of the readers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NoReturn
+
+from sqlglot import Token, TokenType, exp
+
+from sordino.errors import QueryError
+from sordino.plan.refusal import DEPTH
+
+__all__ = ["LENGTH", "SELECTS", "TOKENS", "allow", "check_statement", "refuse", "refuse_clause", "refuse_part"]
+
+LENGTH, TOKENS = 8_000, 1_500  # some 20 ms of reading at most
+SELECTS = 12
+
+T = TokenType
+BANNED = {
+    T.SEMICOLON: ("more than one statement", "Ask one SELECT at a time."),
+    T.PARAMETER: ("a parameter", "Write the constant itself."),
+    T.PLACEHOLDER: ("a parameter", "Write the constant itself."),
+    T.COLON: ("a parameter", "Write the constant itself."),
+    T.L_BRACKET: ("brackets", "Ask for one value at a time: QUANTILE_CONT(x, 0.25), QUANTILE_CONT(x, 0.75)."),
+    T.L_BRACE: ("braces", "Write plain SQL."),
+    T.HASH: ("a column by number", "Name the column."),
+    T.INTERVAL: ("an interval", "Write the date itself, DATE 'YYYY-MM-DD', or subtract two dates."),
+    T.HEREDOC_STRING: ("text in dollar quotes", "Text goes in single quotes."),
+}
+AFTER = "Release the groups and keep the ones you want: that costs nothing more."
+CLAUSES = {
+    "having": ("HAVING", AFTER),
+    "qualify": ("QUALIFY", AFTER),
+    "windows": ("a window", "Aggregate with GROUP BY."),
+    "distinct": ("DISTINCT", "GROUP BY the columns and COUNT(*): the groups are the distinct values."),
+    "offset": ("OFFSET", "Leave it out: the released rows are yours to slice."),
+    "sample": ("a sample", "Leave it out: which rows count is decided by the privacy unit."),
+    "laterals": ("a lateral join", "Join a public table on its unique columns."),
+    "pivots": ("a pivot", "GROUP BY the column and reshape the answer."),
+    "into": ("INTO", "The answer comes back as a release."),
+    "locks": ("a lock", "Leave it out: nothing is written."),
+}
+SHAPE = "A statement is SELECT aggregates FROM a table, with WHERE, GROUP BY, ORDER BY and LIMIT."
+COUNTED = "COUNT(*) counts rows, COUNT(DISTINCT person) people; for other values GROUP BY them and COUNT(*)."
+NODES: tuple[tuple[tuple[type[exp.Expr], ...], str, str], ...] = (
+    ((exp.Window,), "a window function", "Aggregate with GROUP BY; a person's share of a window is not bounded."),
+    ((exp.Filter,), "FILTER", "Write the condition into the aggregate: COUNT(CASE WHEN a > 1 THEN 1 END)."),
+    ((exp.SetOperation,), "UNION, INTERSECT or EXCEPT", "Ask each SELECT on its own, and combine the releases."),
+    ((exp.Query, exp.Exists, exp.Any, exp.All), "a subquery in an expression", "Put it into FROM, or join a public table."),
+    ((exp.Star,), "*", "Name what you ask for; COUNT(*) counts rows."),
+    ((exp.Quantile, exp.ApproxQuantile, exp.PercentileDisc), "a quantile of another kind", "Write QUANTILE_CONT(x, 0.9)."),
+    ((exp.AggFunc,), "an aggregate outside the subset", "Use COUNT, SUM, AVG, VARIANCE, STDDEV, MEDIAN, QUANTILE_CONT, MIN, MAX or MODE."),
+    ((exp.IntDiv, exp.Mod, exp.Pow, exp.BitwiseAnd, exp.BitwiseOr), "an operator outside the subset", "Use + - * / and FLOOR."),
+    ((exp.DPipe, exp.Concat), "text that is put together", "GROUP BY several columns instead."),
+    ((exp.Interval,), *BANNED[T.INTERVAL]),
+    ((exp.Placeholder, exp.Parameter), "a parameter", "Write the constant itself."),
+    ((exp.If,), "IF", "Write CASE WHEN ... THEN ... ELSE ... END."),
+    ((exp.Func,), "a function outside the subset", "Use ABS, ROUND, FLOOR, CEIL, LEAST, GREATEST, COALESCE, CAST, EXTRACT or CASE."),
+    ((exp.Table,), "a table that is not in the catalogue", "Name a table of this dataset."),
+)
+
+
+def check_statement(tokens: Sequence[Token]) -> None:
+    """Refuse what the tree would hide, and what would exhaust the parser: length and nesting."""
+    if len(tokens) > TOKENS:
+        raise QueryError("SRD-209", f"the statement has {len(tokens):,} words and signs.", f"Write at most {TOKENS:,}.")
+    if not tokens or tokens[0].token_type not in (T.SELECT, T.WITH):
+        raise QueryError("SRD-209", "the statement is not a SELECT.", SHAPE)
+    stack: list[int] = []
+    depth = pending = selects = 0
+    for token in tokens:
+        kind = token.token_type
+        if token.comments:
+            refuse("a comment", "Write the statement without comments.")
+        if kind in BANNED:
+            refuse(*BANNED[kind])
+        if kind == T.NOT and token.text == "!":
+            refuse("an exclamation mark", "Write NOT.")
+        if kind == T.VAR and token.text.lower() == "if":  # the reader may take the rest for a command, and log it
+            refuse("IF", "Write CASE WHEN ... THEN ... ELSE ... END.")
+        selects += kind == T.SELECT
+        if kind in (T.L_PAREN, T.CASE):
+            stack.append(pending + 1)
+            depth += pending + 1
+            pending = 0
+        elif kind in (T.R_PAREN, T.END):
+            depth -= stack.pop() if stack else 0
+        pending = pending + 1 if kind in (T.NOT, T.DASH, T.PLUS, T.TILDE) else 0
+        if depth + pending > DEPTH or selects > SELECTS:
+            raise QueryError("SRD-209", "the statement is nested too deeply.", f"Nest at most {DEPTH} levels and {SELECTS} SELECTs.")
+
+
+def allow(node: exp.Expr, *allowed: str) -> None:
+    """Refuse a node that carries anything we would silently ignore."""
+    for key, value in node.args.items():
+        if key not in allowed and value not in (None, False, [], ""):
+            refuse_clause(node, key)
+
+
+def refuse_clause(node: exp.Expr, key: str) -> NoReturn:
+    if key in CLAUSES:
+        refuse(*CLAUSES[key])
+    refuse(f"{key.strip('_').replace('_', ' ')} in {type(node).__name__.upper()}", SHAPE)
+
+
+def refuse_part(node: exp.Expr) -> NoReturn:
+    """Say what this node is and how to do without it."""
+    for kinds, what, fix in NODES:
+        if isinstance(node, kinds):
+            refuse(what, fix)
+    refuse("something outside the subset", SHAPE)
+
+
+def refuse(what: str, fix: str) -> NoReturn:
+    raise QueryError("SRD-209", f"the statement contains {what}.", fix)

@@ -1,0 +1,188 @@
+"""A SELECT becomes a question: which rows, which groups, which statistics, and how its answer is shown.
+
+Nothing of the text survives but names of declared columns and typed constants, so no engine ever sees what an analyst wrote.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from sqlglot import exp
+
+from sordino.errors import QueryError
+from sordino.plan.aggregate import Aggregates
+from sordino.plan.arrangement import Arrangement, Order
+from sordino.plan.expression import Expressions
+from sordino.plan.literal import constant_of
+from sordino.plan.query import Query
+from sordino.plan.rewrite import allow, refuse, refuse_part
+from sordino.plan.scope import Catalogue, Scope
+from sordino.plan.source import Sources
+from sordino.plan.statement import parse_statement
+from sordino.plan.tree import bare
+from sordino.schema.column import Column
+from sordino.schema.derived import derive
+from sordino.schema.predicate import names
+from sordino.schema.value import shown
+from sordino.statistics.port import Statistic
+
+__all__ = ["Selected", "read_select"]
+
+
+@dataclass(frozen=True)
+class Selected:
+    """A question about one private table, and how its released rows are shown."""
+
+    asked: Query
+    arrangement: Arrangement | None
+
+
+def read_select(text: str, catalogue: Catalogue) -> Selected:
+    """The question a text asks. Hostile text is refused in milliseconds, with nothing read."""
+    try:
+        tree = parse_statement(text)
+        allow(tree, "expressions", "from_", "joins", "where", "group", "order", "limit", "with_")
+        scope = Sources(catalogue).with_named(tree.args.get("with_")).scope(tree)
+        return _Select(tree, scope, Aggregates(Expressions(scope, scope.condition), catalogue.unit, {})).read()
+    except RecursionError:
+        raise QueryError("SRD-209", "the statement is nested too deeply.", "Nest fewer levels.") from None
+
+
+@dataclass(frozen=True)
+class _Item:
+    """One thing a SELECT shows: a group column or a statistic, under a name of its own or none."""
+
+    alias: str
+    column: Column | None = None
+    statistic: Statistic | None = None
+
+    @property
+    def label(self) -> str:
+        return self.alias or (self.statistic.label if self.statistic is not None else "")
+
+
+@dataclass(frozen=True)
+class _Select:
+    tree: exp.Select
+    scope: Scope
+    aggregates: Aggregates
+
+    def read(self) -> Selected:
+        items = [self._item(node) for node in self.tree.expressions]
+        by = self._groups(items)
+        grouped = {column.name for column in by}
+        for item in items:
+            if item.column is not None and item.column.name not in grouped:
+                what = f"{shown(item.column.name)} is neither grouped nor aggregated."
+                raise QueryError("SRD-209", what, "Add it to GROUP BY, or aggregate it.", column=item.column.name)
+        asked = [(item, item.statistic) for item in items if item.statistic is not None]
+        if not asked:
+            raise QueryError("SRD-208", "the statement asks for no aggregate.", "Add one, such as COUNT(*).")
+        question = Query(self.scope.table, self._columns(by), joins=self.scope.joins)
+        if self.scope.condition is not None:
+            question = question.with_where(self.scope.condition)
+        if by:
+            question = question.group_by(*(column.name for column in by))
+        for item, statistic in asked:
+            if len(item.label) > 200 and not item.alias:
+                raise QueryError("SRD-208", "an aggregate has a very long name.", "Name it: AVG(...) AS average.")
+            question = question.agg(**{item.label: statistic})
+        return Selected(question, self._arrangement(items, by))
+
+    def _item(self, node: exp.Expr) -> _Item:
+        alias, aliased, node = (str(node.alias), True, bare(node.this)) if type(node) is exp.Alias else ("", False, bare(node))
+        if aliased and not alias:
+            raise QueryError("SRD-208", "an empty text cannot name an answer.", "Use a short name, such as n or median_income.")
+        if type(node) is exp.Star or (type(node) is exp.Column and type(node.this) is exp.Star):
+            refuse_part(exp.Star())
+        if self.aggregates.has(node):
+            return _Item(alias, statistic=self.aggregates.statistic(node))
+        column = self.aggregates.expressions.column(node)
+        return _Item(alias or (node.name if type(node) is exp.Column else ""), column=column)
+
+    def _groups(self, items: list[_Item]) -> list[Column]:
+        clause = self.tree.args.get("group")
+        if clause is None:
+            return []
+        if clause.args.get("all"):
+            refuse("GROUP BY ALL", "Name the columns.")
+        allow(clause, "expressions")
+        if not clause.expressions:
+            raise QueryError("SRD-208", "GROUP BY names no column.", "Name at least one column.")
+        found = [self._group(bare(node), items) for node in clause.expressions]
+        return list({column.name: column for column in found}.values())
+
+    def _group(self, node: exp.Expr, items: list[_Item]) -> Column:
+        """A column of the table before an alias, an alias before an expression; a number is a place in the list."""
+        if isinstance(node, exp.Rollup | exp.Cube | exp.GroupingSets):
+            refuse("several groupings at once", "Ask each GROUP BY on its own.")
+        named = type(node) is exp.Column and node.args.get("table") is None
+        item = next((item for item in items if named and item.alias == node.name), None) or _placed(node, items, "GROUP BY")
+        if item is not None and not (named and any(node.name in columns for columns in self.scope.relations.values())):
+            if item.column is None:
+                refuse("GROUP BY an aggregate", "Group by columns.")
+            return item.column
+        if constant_of(node) is not None:
+            refuse("GROUP BY a constant", "Name a column; text in single quotes is no name.")
+        return self.aggregates.expressions.column(node)
+
+    def _columns(self, by: list[Column]) -> dict[str, Column]:
+        """Every column the question may name: declared, joined, and derived by filters, groups and aggregates."""
+        said = [] if self.scope.condition is None else names(self.scope.condition)
+        derived = {name.column: replace(derive(name.expression), name=name.column) for name in said if name.expression is not None}
+        return {**self.scope.plain, **derived, **self.aggregates.columns, **{column.name: column for column in by}}
+
+    def _arrangement(self, items: list[_Item], by: list[Column]) -> Arrangement | None:
+        renamed = {item.column.name: item.alias for item in items if item.column is not None and item.alias}
+        taken = [column.name for column in by if column.name not in renamed] + list(renamed.values())
+        labels = {item.label + end for item in items if item.statistic is not None for end in ("", "_low", "_high")}
+        for place, name in enumerate(taken):
+            if name in taken[:place] or name in labels:
+                raise QueryError("SRD-208", f"two columns of the answer would be called {shown(name)}.", "Name one of them with AS.")
+        clause = self.tree.args.get("order")
+        order = [] if clause is None else [self._order(node, items, by) for node in clause.expressions]
+        limit = _limit(self.tree.args.get("limit"))
+        changed = tuple((old, new) for old, new in renamed.items() if old != new)
+        return Arrangement(changed, tuple(order), limit) if changed or order or limit is not None else None
+
+    def _order(self, node: exp.Expr, items: list[_Item], by: list[Column]) -> Order:
+        allow(node, "this", "desc", "nulls_first")
+        return Order(self._released(bare(node.this), items, by), bool(node.args.get("desc")), bool(node.args.get("nulls_first")))
+
+    def _released(self, node: exp.Expr, items: list[_Item], by: list[Column]) -> str:
+        """The name in the release of what is sorted by: a name or a place of the list, a group column, or an aggregate that is asked."""
+        item = _placed(node, items, "ORDER BY")
+        if item is None and type(node) is exp.Column and node.args.get("table") is None:
+            item = next((item for item in items if item.label == node.name), None)
+        if item is None and self.aggregates.has(node):
+            statistic = self.aggregates.statistic(node)
+            item = next((item for item in items if item.statistic == statistic), None)
+        elif item is None and type(node) is not exp.Literal:
+            column = self.aggregates.expressions.column(node)
+            item = _Item("", column) if column.name in {known.name for known in by} else None
+        if item is None:
+            refuse("ORDER BY something that is not released", "Sort by a group column or by an aggregate of the SELECT.")
+        return item.column.name if item.column is not None else item.label
+
+
+def _placed(node: exp.Expr, items: list[_Item], clause: str) -> _Item | None:
+    """What GROUP BY 1 or ORDER BY 2 mean."""
+    if type(node) is not exp.Literal or node.is_string:
+        return None
+    place = constant_of(node)
+    if not isinstance(place, Fraction) or place.denominator != 1 or not 1 <= place <= len(items):
+        raise QueryError("SRD-209", f"{clause} {shown(str(node.this))} is no place in the SELECT.", f"Use 1 to {len(items)}.")
+    return items[int(place) - 1]
+
+
+def _limit(clause: exp.Expr | None) -> int | None:
+    if clause is None:
+        return None
+    if type(clause) is not exp.Limit:
+        refuse("FETCH", "Write LIMIT 10.")
+    allow(clause, "expression")
+    number = constant_of(clause.expression)
+    if not isinstance(number, Fraction) or number.denominator != 1 or not 1 <= number < 2**31:
+        refuse("LIMIT of something other than a number of rows", "Write LIMIT 10.")
+    return int(number)

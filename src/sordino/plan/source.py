@@ -1,0 +1,192 @@
+"""FROM: tables of the catalogue, subqueries that filter and project, joins with public tables. All of it is flattened onto one table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+
+from sordino.errors import QueryError
+from sordino.plan.condition import read_predicate
+from sordino.plan.expression import Expressions
+from sordino.plan.rewrite import SHAPE, allow, refuse, refuse_part
+from sordino.plan.scope import Catalogue, Scope
+from sordino.plan.tree import bare, chain
+from sordino.schema.column import Column
+from sordino.schema.join import Join, Public
+from sordino.schema.nearest import nearest
+from sordino.schema.spelling import spell
+from sordino.schema.value import shown
+
+__all__ = ["Sources"]
+
+NESTED = ("group", "having", "qualify", "windows", "distinct")
+ONCE = "Aggregate once, in the outermost SELECT: nobody knows how far one person moves an inner aggregate."
+CUT = "Leave it out: which rows a subquery keeps may depend on their values only."
+
+
+@dataclass(frozen=True)
+class Sources:
+    """A catalogue and the subqueries named so far."""
+
+    catalogue: Catalogue
+    named: Mapping[str, Scope] = field(default_factory=dict)
+
+    def with_named(self, clause: exp.Expr | None) -> Sources:
+        """These and the subqueries of a WITH, each of which may use those before it."""
+        here = self
+        if clause is not None:
+            allow(clause, "expressions")
+            for item in clause.expressions:
+                allow(item, "this", "alias")
+                here = replace(here, named={**here.named, _alias(item.args["alias"]): here.inner(item.this)})
+        return here
+
+    def scope(self, select: exp.Expr) -> Scope:
+        """The FROM and the joins of a SELECT, and its WHERE."""
+        clause = select.args.get("from_")
+        if clause is None:
+            raise QueryError("SRD-208", "the statement has no FROM.", f"Name a table: {', '.join(map(spell, self.catalogue.private))}.")
+        found = self._relation(clause.this)
+        for join in select.args.get("joins") or ():
+            found = self._joined(found, join)
+        where = select.args.get("where")
+        if where is None:
+            return found
+        said = read_predicate(where.this, Expressions(found))
+        return replace(found, where=(*found.where, said))
+
+    def inner(self, select: exp.Expr) -> Scope:
+        """A subquery of filters and projections: the columns it shows, written in terms of the table underneath."""
+        select = bare(select)
+        if type(select) is not exp.Select:
+            refuse_part(select)
+        for clause in NESTED:
+            if select.args.get(clause) not in (None, False, []):
+                refuse("an aggregate inside a subquery", ONCE)
+        for clause in ("limit", "order"):
+            if select.args.get(clause) is not None:
+                refuse(f"{clause.upper()} inside a subquery", CUT)
+        allow(select, "expressions", "from_", "joins", "where", "with_")
+        found = self.with_named(select.args.get("with_")).scope(select)
+        shown_columns: dict[str, Column] = {}
+        for item in select.expressions:
+            for name, column in self._projected(found, item):
+                if name in shown_columns:
+                    raise QueryError("SRD-208", f"a subquery has two columns {shown(name)}.", "Give each a name of its own: x AS y.")
+                shown_columns[name] = column
+        return replace(found, relations={"": shown_columns})
+
+    def _projected(self, found: Scope, item: exp.Expr) -> list[tuple[str, Column]]:
+        if item.find(exp.AggFunc, exp.Window) is not None:
+            refuse("an aggregate inside a subquery", ONCE)
+        if type(item) is exp.Star or (type(item) is exp.Column and type(item.this) is exp.Star):
+            allow(item, "this", "table")
+            owner = item.args.get("table")
+            homes = found.relations if owner is None else {str(owner.this): found.relations.get(str(owner.this), {})}
+            return [(name, column) for columns in homes.values() for name, column in columns.items() if column.type != "never"]
+        name, node = (str(item.alias), bare(item.this)) if type(item) is exp.Alias else ("", bare(item))
+        if type(node) is exp.Column:
+            column = found.find(node)  # a person's id may pass through, to be counted
+            column = column if column.type == "id" else found.readable(node)
+            return [(name or str(node.this.this), column)]
+        if not name:
+            raise QueryError("SRD-208", "a subquery computes something without a name.", "Name it: income / 12 AS monthly.")
+        return [(name, Expressions(found, found.condition).column(node))]
+
+    def _relation(self, node: exp.Expr) -> Scope:
+        if type(node) is exp.Subquery:
+            allow(node, "this", "alias")
+            made = self.inner(node.this)
+            alias = _alias(node.args["alias"]) if node.args.get("alias") is not None else ""
+            return replace(made, relations={alias: made.relations[""]})
+        name, alias = _table(node)
+        if name in self.named:
+            made = self.named[name]
+            return replace(made, relations={alias: made.relations[""]})
+        if name in self.catalogue.public:
+            private = ", ".join(map(spell, self.catalogue.private))
+            refuse(f"FROM the public table {shown(name)}", f"Start FROM a private table, {private}, and JOIN this one.")
+        if name not in self.catalogue.private:
+            known = nearest(name, [*self.named, *self.catalogue.private], "tables")
+            raise QueryError("SRD-201", f"there is no table {shown(name)}.", known, table=name)
+        columns = self.catalogue.private[name]
+        return Scope(name, columns, {alias: columns})
+
+    def _joined(self, found: Scope, node: exp.Expr) -> Scope:
+        """One more public table beside each row, on equality of all its unique columns."""
+        name, alias = _table(node.this)
+        if name in self.named or name in self.catalogue.private:
+            what = "a self-join" if name == found.table else "a join of two private tables"
+            refuse(what, "A person's rows would multiply. Join public tables only, or ask each table on its own.")
+        if name not in self.catalogue.public:
+            raise QueryError("SRD-201", f"there is no public table {shown(name)}.", nearest(name, self.catalogue.public, "public tables"))
+        side, kind = str(node.args.get("side") or "").upper(), str(node.args.get("kind") or "").upper()
+        allow(node, "this", "side", "kind", "on", "using", "method")
+        if side not in ("", "LEFT") or kind not in ("", "INNER", "OUTER") or node.args.get("method"):
+            refuse(f"a {' '.join(filter(None, (str(node.args.get('method') or ''), side, kind)))} JOIN", "Use JOIN or LEFT JOIN ... ON.")
+        if alias in found.relations:
+            raise QueryError("SRD-208", f"two tables are called {shown(alias)}.", f"Name one of them: {spell(name)} AS another.")
+        public = self.catalogue.public[name]
+        pairs = self._pairs(found, alias, public, node)
+        join = Join(_free(name, public, found), public, pairs, side == "LEFT")
+        visible = {own: join.columns[f"{join.name}.{own}"] for own in public.columns}
+        plain, relations = {**found.plain, **join.columns}, {**found.relations, alias: visible}
+        return replace(found, plain=plain, relations=relations, joins=(*found.joins, join))
+
+    def _pairs(self, found: Scope, alias: str, public: Public, node: exp.Expr) -> tuple[tuple[str, str], ...]:
+        """Which column at hand equals which unique column."""
+        unique = " AND ".join(f"... = {spell(alias)}.{spell(column)}" for column in public.unique)
+        fix = f"Join on its unique columns and nothing else: ON {unique}. Other conditions go into WHERE."
+        equals: list[tuple[exp.Expr, exp.Expr]] = []
+        if node.args.get("using"):
+            equals = [(exp.column(item.copy()), exp.column(item.copy(), table=alias)) for item in node.args["using"]]
+        elif node.args.get("on") is not None:
+            for part in chain(bare(node.args["on"]), exp.And):
+                if type(bare(part)) is not exp.EQ:
+                    refuse("a join on something other than equal columns", fix)
+                equals.append((bare(bare(part).this), bare(bare(part).expression)))
+        pairs: dict[str, str] = {}
+        for left, right in equals:
+            here, there = (right, left) if _owner(left) == alias else (left, right)
+            own = str(there.this.this) if _owner(there) == alias and type(there) is exp.Column else ""
+            if own not in public.unique or own in pairs:
+                refuse(f"a join that may match several rows of {shown(public.name)}", fix)
+            column = found.readable(here)
+            if column.expression is not None or column.type != public.columns[own].type or column.type == "float":
+                what = f"{shown(column.name)} ({column.type}) cannot be matched with {shown(own)} ({public.columns[own].type})."
+                raise QueryError("SRD-203", what, "Join declared columns of one type; floats are never equal by accident.")
+            pairs[own] = column.name
+        if set(pairs) != set(public.unique):
+            refuse(f"a join that may match several rows of {shown(public.name)}", fix)
+        return tuple((pairs[own], own) for own in public.unique)
+
+
+def _table(node: exp.Expr) -> tuple[str, str]:
+    """The name of a table and its alias; files, functions and other databases are no tables."""
+    if type(node) is not exp.Table or type(node.this) is not exp.Identifier:
+        refuse("something that is no table of the catalogue", "Join or name tables of this dataset. " + SHAPE)
+    allow(node, "this", "alias")
+    name = str(node.this.this)
+    return name, _alias(node.args["alias"]) if node.args.get("alias") is not None else name
+
+
+def _alias(node: exp.Expr) -> str:
+    if type(node) is not exp.TableAlias or type(node.this) is not exp.Identifier or node.args.get("columns"):
+        refuse("column names after the name of a subquery", "Name columns inside it: SELECT x AS y.")
+    return str(node.this.this)
+
+
+def _owner(node: exp.Expr) -> str | None:
+    owner = node.args.get("table")
+    return None if owner is None else str(owner.this)
+
+
+def _free(name: str, public: Public, found: Scope) -> str:
+    """A name for this join under which none of its columns clashes with another."""
+    free, number = name, 1
+    while any(f"{free}.{column}" in found.plain for column in public.columns):
+        number += 1
+        free = f"{name} {number}"
+    return free

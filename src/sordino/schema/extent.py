@@ -1,0 +1,171 @@
+"""Types and public ranges, and how each operation moves them: interval arithmetic, never a look at data."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from sordino.schema.arithmetic import TINY, as_double, half_away, half_even, product, quotient, rounded_steps
+
+__all__ = ["EXACT", "Extent", "Refuse", "arithmetic", "cast", "hull", "number", "part", "rounded", "sized", "unified"]
+
+Refuse = Callable[[str, str, str], NoReturn]  # code, what is wrong with the expression, what to do
+EXACT = ("int", "decimal", "bool")
+CYCLES = {"quarter": (1, 4), "month": (1, 12), "day": (1, 31), "dow": (0, 6), "isodow": (1, 7)}
+CLOCK = {"hour": (0, 23), "minute": (0, 59), "second": (0, 59)}
+
+
+@dataclass(frozen=True)
+class Extent:
+    r"""A type and the least and largest value: whole steps of 10^-scale for int, decimal and bool, doubles for float, days, moments.
+
+    Theorem. Every value an engine computes for an expression that is not null lies in its extent.
+    Proof. Leaves are clamped into theirs. Sums, differences, products and quotients are monotone in each argument while the others stand
+    still (a quotient on either side of zero, which gives null), rounding to doubles or to whole numbers is monotone, so the extremes are at
+    corners; and the corners are computed here by the very operations of the engines, one rounding at a time. The rest chooses among
+    values of its parts. QED
+    What leaves an engine is clamped once more, so privacy does not rest on this theorem; only the size of the noise does.
+    """
+
+    type: str
+    low: Any = None
+    high: Any = None
+    scale: int = 0
+
+    @property
+    def exact(self) -> bool:
+        return self.type in EXACT
+
+    def steps(self, scale: int) -> tuple[int, int]:
+        """Both ends in steps of 10^-scale, finer than its own."""
+        return self.low * 10 ** (scale - self.scale), self.high * 10 ** (scale - self.scale)
+
+    def doubles(self) -> tuple[float, float]:
+        return (as_double(self.low, self.scale), as_double(self.high, self.scale)) if self.exact else (self.low, self.high)
+
+    def ends(self, kind: str, scale: int) -> tuple[Any, Any]:
+        """Both ends as values of a type it can become."""
+        if kind == "float":
+            return self.doubles()
+        return self.steps(scale) if kind in EXACT else (self.low, self.high)
+
+
+def unified(found: Sequence[Extent], refuse: Refuse) -> tuple[str, int]:
+    """The one type (and scale) that values of several kinds have in common; null fits every type."""
+    kinds = {item.type for item in found} - {"null"}
+    if not kinds:
+        refuse("SRD-203", "is nothing but NULL.", "Give it a value.")
+    if len(kinds) == 1 or kinds <= {"int", "decimal"}:
+        return max(kinds, key=lambda kind: kind == "decimal"), max(item.scale for item in found)
+    if not kinds <= {"int", "decimal", "float"}:
+        refuse("SRD-203", f"mixes {' and '.join(sorted(kinds))}.", "Use values of one type, or CAST them to one.")
+    return "float", 0
+
+
+def hull(found: Sequence[Extent], refuse: Refuse) -> Extent:
+    kind, scale = unified(found, refuse)
+    if kind == "cat":
+        return Extent("cat")
+    ends = [item.ends(kind, scale) for item in found if item.type != "null"]
+    return Extent(kind, min(low for low, _ in ends), max(high for _, high in ends), scale)
+
+
+def number(item: Extent, refuse: Refuse) -> Extent:
+    if item.type not in ("int", "decimal", "float"):
+        word = {"null": "NULL", "cat": "text"}.get(item.type, f"a {item.type}")
+        refuse("SRD-203", f"computes with {word}.", "Use numbers; CAST a bool AS INT, subtract two dates, or take a part of a date.")
+    return item
+
+
+def arithmetic(op: str, left: Extent, right: Extent, refuse: Refuse) -> Extent:
+    if op == "-" and left.type == right.type == "date":
+        return Extent("int", (left.low - right.high).days, (left.high - right.low).days)
+    left, right = number(left, refuse), number(right, refuse)
+    if op == "/":
+        return _divided(left, right, refuse)
+    both = left.exact and right.exact
+    scale = left.scale + right.scale if op == "*" else max(left.scale, right.scale)
+    kind = "float" if not both else "decimal" if "decimal" in (left.type, right.type) else "int"
+    if op == "*":
+        times: Callable[[Any, Any], Any] = (lambda a, b: a * b) if both else product
+        ends = [(left.low, left.high), (right.low, right.high)] if both else [left.doubles(), right.doubles()]
+        corners = [times(a, b) for a in ends[0] for b in ends[1]]
+        return Extent(kind, min(corners), max(corners), scale if both else 0)
+    (a, b), (c, d) = (left.steps(scale), right.steps(scale)) if both else (left.doubles(), right.doubles())
+    return Extent(kind, *((a + c, b + d) if op == "+" else (a - d, b - c)), scale if both else 0)
+
+
+def _divided(left: Extent, right: Extent, refuse: Refuse) -> Extent:
+    """An exact divisor that is not zero is at least one step away from it; a float may come arbitrarily close."""
+    ends = [right.low, right.high, *(step for step in (-1, 1) if right.exact and right.low <= step <= right.high)]
+    divisors = [as_double(end, right.scale) if right.exact else end for end in ends if end != 0]
+    if not divisors:
+        refuse("SRD-202", "divides by zero.", "Divide by something else.")
+    if not right.exact and (right.low <= 0 <= right.high or min(map(abs, divisors)) < TINY):
+        fix = "Keep the divisor away from zero by a WHERE, or by GREATEST(divisor, 0.01)."
+        refuse("SRD-202", "has no bounds: its divisor may come arbitrarily close to zero.", fix)
+    corners = [q for a in left.doubles() for d in divisors if (q := quotient(a, d)) is not None]
+    return Extent("float", min(corners), max(corners))
+
+
+def sized(item: Extent) -> Extent:
+    largest = max(abs(item.low), abs(item.high))
+    smallest = type(item.low)(0) if item.low <= 0 <= item.high else min(abs(item.low), abs(item.high))
+    return Extent(item.type, smallest, largest, item.scale)
+
+
+def rounded(word: str, item: Extent, digits: int) -> Extent:
+    """floor, ceil and round give whole numbers, round with digits a decimal."""
+    kind = "decimal" if digits else "int"
+    if item.type == "float":
+        made: Callable[[float], int] = {"floor": math.floor, "ceil": math.ceil}.get(word) or (lambda x: half_away(x, digits))
+        return Extent(kind, made(item.low), made(item.high), digits)
+    if item.scale <= digits:
+        return item
+    unit = 10 ** (item.scale - digits)
+    return Extent(kind, rounded_steps(item.low, unit, word), rounded_steps(item.high, unit, word), digits)
+
+
+def part(word: str, item: Extent, refuse: Refuse) -> Extent:
+    if item.type not in ("date", "timestamp"):
+        refuse("SRD-203", "takes a part of something that is no date.", "Take it of a column declared as date or timestamp.")
+    if word in CLOCK:
+        if item.type == "date":
+            refuse("SRD-203", f"takes the {word} of a date.", "Only a timestamp has one.")
+        return Extent("int", *CLOCK[word])
+    if word == "year":
+        return Extent("int", item.low.year, item.high.year)
+    if word == "month" and item.low.year == item.high.year:
+        return Extent("int", item.low.month, item.high.month)
+    return Extent("int", *CYCLES[word])
+
+
+def cast(item: Extent, kind: str, scale: int, refuse: Refuse) -> Extent:
+    if item.type == kind and item.scale == scale:
+        return item
+    if {item.type, kind} == {"date", "timestamp"}:
+        return _calendar(item)
+    if item.type in ("cat", "null", "date", "timestamp") or kind in ("date", "timestamp"):
+        word = {"cat": "text", "null": "NULL"}.get(item.type, f"a {item.type}")
+        refuse("SRD-203", f"casts {word} to {kind}, which leaves no public bounds.", "Declare the column's type when the table is opened.")
+    if kind == "bool":
+        return Extent("bool", 0, 1)
+    if kind == "float":
+        return Extent("float", *item.doubles())
+    if item.type == "float":
+        made: Callable[[float], int] = half_even if kind == "int" else lambda x: half_away(x, scale)
+        return Extent(kind, made(item.low), made(item.high), scale)
+    if scale >= item.scale:
+        return Extent(kind, *item.steps(scale), scale)
+    unit = 10 ** (item.scale - scale)
+    return Extent(kind, rounded_steps(item.low, unit, "round"), rounded_steps(item.high, unit, "round"), scale)
+
+
+def _calendar(item: Extent) -> Extent:
+    if item.type == "timestamp":
+        return Extent("date", item.low.date(), item.high.date())
+    low, high = (dt.datetime(day.year, day.month, day.day, tzinfo=dt.UTC) for day in (item.low, item.high))
+    return Extent("timestamp", low, high)

@@ -1,0 +1,171 @@
+"""The application: datasets behind a desk, a guard and a grid in time. Pinned draws and clocks enter here, in Python, and nowhere else."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.openapi.utils import get_openapi
+from starlette.exceptions import HTTPException
+from starlette.responses import RedirectResponse, Response
+from starlette.staticfiles import StaticFiles
+
+from sordino.errors import QueryError, SordinoError
+from sordino.server.api import routes
+from sordino.server.bucket import Buckets
+from sordino.server.clock import Clock, Tick, Wall
+from sordino.server.desk import Desk
+from sordino.server.grid import Grid
+from sordino.server.guard import Guard
+from sordino.server.house import House
+from sordino.server.learn import lessons
+from sordino.server.owner import owner_pages
+from sordino.server.page import pages
+from sordino.server.problem import Refusal, problem
+from sordino.server.record import record
+from sordino.server.result import result_pages
+from sordino.server.shape import Problem
+from sordino.server.sheet import HERE, problem_page
+from sordino.server.token import Tokens
+from sordino.server.visit import Login, Visits
+from sordino.server.worker import Worker
+from sordino.session.execute import execute as charge_look_draw
+from sordino.session.opening import Opened, open_dataset
+
+__all__ = ["Limits", "create_app", "create_classroom"]
+
+Where = str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much of the server one person may take."""
+
+    rate: float = 20.0  # requests a second
+    burst: float = 60.0
+    patience: float = 60.0  # seconds for a release
+    thinking: float = 30.0  # seconds for anything free
+
+
+def create_app(
+    config: Where | Sequence[Where],
+    *,
+    execute: Callable[..., bytes] | None = None,
+    clock: Clock | None = None,
+    limits: Limits | None = None,
+) -> Any:
+    """The server of one or more dataset files. Tokens are those beside the first file.
+
+    `execute` and `clock` are for tests that pin draws and time; no flag, environment variable or header reaches them.
+    """
+    files = [config] if isinstance(config, str | os.PathLike) else list(config)
+    opened = _opened(files)
+    limits, clock = limits or Limits(), clock or Wall()
+    tick = Tick(max(item.declared.tick_ms for item in opened.values()) / 1000, clock)
+    house, worker = House(opened, clock), Worker(limits.thinking)
+    desk = Desk(tick, execute or charge_look_draw, limits.patience)
+    tokens, buckets = Tokens.beside(files[0]), Buckets(clock, limits.rate, limits.burst)
+
+    @asynccontextmanager
+    async def life(_: FastAPI) -> AsyncIterator[None]:
+        record("started", datasets=list(opened))
+        yield
+        await desk.close()
+        worker.close()
+        house.close()
+        record("stopped", datasets=list(opened))
+
+    app = FastAPI(title="Sordino", version="1", docs_url=None, redoc_url=None, openapi_url="/v1/openapi.json", lifespan=life)
+    visits = Visits(tokens, buckets, clock)
+    app.include_router(routes(house, desk, worker))
+    app.include_router(pages(house, desk, worker, visits))
+    app.include_router(result_pages(house, worker, visits))
+    app.include_router(owner_pages(house, worker, visits, tokens))
+    _classroom(app, buckets, visits)
+    app.openapi = lambda: _document(app)  # type: ignore[method-assign]
+    app.state.house, app.state.desk = house, desk
+    return Grid(Guard(app, tokens, buckets), tick, record)
+
+
+def _opened(files: Sequence[Where]) -> dict[str, Opened]:
+    opened: dict[str, Opened] = {}
+    try:
+        for file in files:
+            found = open_dataset(file)
+            if found.declared.name in opened:
+                found.close()
+                raise QueryError("SRD-204", f"two files declare the dataset {found.declared.name!r}.", "Serve each dataset once.")
+            opened[found.declared.name] = found
+        if not opened:
+            raise QueryError("SRD-204", "there is no dataset to serve.", "Name a dataset file.")
+    except BaseException:
+        for item in opened.values():
+            item.close()
+        raise
+    return opened
+
+
+async def _login(request: Request, _: Exception) -> Response:
+    return RedirectResponse("/login", 303)
+
+
+async def _sordino(request: Request, error: Exception) -> Response:
+    assert isinstance(error, SordinoError)
+    return _told(request, error)
+
+
+def _told(request: Request, error: SordinoError) -> Response:
+    """JSON for programs, a page for people."""
+    return problem(error) if request.url.path.startswith("/v1/") else problem_page(request, error)
+
+
+async def _invalid(request: Request, error: Exception) -> Response:
+    """The first thing that is wrong, and where; never the value itself, which may be of any size."""
+    assert isinstance(error, RequestValidationError)
+    first = error.errors()[0]
+    place = ".".join(str(part)[:40] for part in first["loc"][:4])
+    return _told(request, Refusal(422, "SRD-503", f"{place}: {first['msg']}.", "/v1/openapi.json says what is expected."))
+
+
+async def _http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    headers = {name.replace("-", "_"): value for name, value in (error.headers or {}).items()}
+    code = "SRD-505" if error.status_code == 404 else "SRD-503"
+    status = 422 if error.status_code == 400 else error.status_code  # a body that is no text at all is one more wrong request
+    what = str(error.detail).lower() + "."
+    return _told(request, Refusal(status, code, what, "/v1/openapi.json lists every address of the API.", **headers))
+
+
+def _document(app: FastAPI) -> dict[str, Any]:
+    """The OpenAPI document, with the shape of problems and without the framework's own idea of them."""
+    if app.openapi_schema is None:
+        made = get_openapi(title=app.title, version=app.version, routes=app.routes, description=__doc__ or "")
+        shapes = made.setdefault("components", {}).setdefault("schemas", {})
+        shapes["Problem"] = Problem.model_json_schema()
+        for name in ("HTTPValidationError", "ValidationError"):
+            shapes.pop(name, None)
+        app.openapi_schema = made
+    return app.openapi_schema
+
+
+def create_classroom() -> Any:
+    """The pages that teach, without any dataset."""
+    app = FastAPI(title="Sordino", docs_url=None, redoc_url=None, openapi_url=None)
+    clock = Wall()
+    _classroom(app, Buckets(clock, 50.0, 100.0))
+    return Grid(app, Tick(0.001, clock), record)
+
+
+def _classroom(app: FastAPI, buckets: Buckets, visits: Visits | None = None) -> None:
+    """What every application has: lessons, the look of pages, and errors in the caller's language."""
+    app.include_router(lessons(buckets, visits))
+    app.mount("/static", StaticFiles(directory=HERE / "static"))
+    app.add_exception_handler(Login, _login)
+    app.add_exception_handler(SordinoError, _sordino)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _http)

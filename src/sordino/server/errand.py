@@ -1,0 +1,131 @@
+"""One release on its way to the data and back: replayed, recalled or paid, and sealed on the grid in time.
+
+What an analyst could time besides the answer itself: when an answer appears in the book (others may recall it, previews may use
+it, ids are numbers in the book's order). So the seal itself waits for the grid. Its grid starts when the charge is durable, which is
+when the data are first looked at: whatever the analyst does to delay a request, where in its tick the work begins stays the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+from sordino.errors import QueryError, ReleaseFailed, SordinoError
+from sordino.ledger import Balance, Book, Entry
+from sordino.privacy.cost import Cost
+from sordino.privacy.number import as_epsilon
+from sordino.server.clock import Tick
+from sordino.session.query import Query
+from sordino.session.release import Release
+
+__all__ = ["Errand", "Paid", "Timed", "Wish", "reused"]
+
+
+@dataclass(frozen=True)
+class Wish:
+    """The price of a release: epsilon, or an accuracy that has one."""
+
+    epsilon: Any = None
+    delta: Any = None
+    within: Any = None
+    within_rank: Any = None
+    fresh: bool = False
+
+
+@dataclass(frozen=True)
+class Paid:
+    """Sealed bytes; `recalled` is the id of the release they are of, if this request found them recorded and paid nothing."""
+
+    sealed: bytes
+    recalled: str | None = None
+
+
+@dataclass
+class Timed:
+    """A book as one release sees it: the seal happens on the grid that starts with the charge."""
+
+    book: Book
+    tick: Tick
+    start: float | None = None  # set by the charge: from then on the answer, and a failure too, is due on the grid
+    waited: bool = False
+
+    def charge(self, request: str, key: bytes, cost: Cost, analyst: str | None = None) -> Entry:
+        entry = self.book.charge(request, key, cost, analyst)
+        if entry.state == "new":
+            self.start = self.tick.clock.now()
+        return entry
+
+    def balance(self, entry: Entry) -> Balance:
+        return self.book.balance(entry)
+
+    def seal(self, entry: Entry, answer: bytes) -> None:
+        self.wait()
+        self.book.seal(entry, answer)
+
+    def wait(self) -> None:
+        """Let the tick pass, once, after a charge."""
+        if self.start is not None and not self.waited:
+            self.waited = True
+            self.tick.clock.wait(self.tick.left(self.start))
+
+
+@dataclass(frozen=True)
+class Errand:
+    """A question, a wish and who pays, under one request id."""
+
+    query: Query
+    wish: Wish
+    analyst: str
+    request: str
+
+    @property
+    def place(self) -> str:
+        """Request ids are each analyst's own, in each dataset."""
+        return f"{self.query.table.dataset}\0{self.request}"
+
+    @property
+    def mark(self) -> str:
+        """The whole wish: a request id that comes back with another one is refused."""
+        return sha256(repr((self.query.key(), self.wish)).encode("utf-8", "replace")).hexdigest()
+
+    def run(self, timed: Timed, execute: Callable[..., bytes], pinned: str | None) -> Paid | SordinoError:
+        """The answer. Errors are answers here: after a charge they wait for the grid like any other."""
+        try:
+            return self._pay(timed, execute, pinned)
+        except SordinoError as error:
+            timed.wait()
+            return error
+
+    def _pay(self, timed: Timed, execute: Callable[..., bytes], pinned: str | None) -> Paid:
+        earlier = timed.book.find(self.request)
+        if earlier is not None:
+            return self._replayed(earlier)
+        recorded = None if self.wish.fresh else self._recorded(pinned)
+        if recorded is not None:
+            return Paid(recorded.to_bytes(), recorded.id)
+        wish, table = self.wish, self.query.table
+        plan = self.query.priced(epsilon=wish.epsilon, delta=wish.delta, within=wish.within, within_rank=wish.within_rank)
+        return Paid(execute(plan, timed, table.engine, request=self.request, analyst=self.analyst, owner_log=table.log_failure))
+
+    def _replayed(self, earlier: Entry) -> Paid:
+        """The same request again, perhaps after a crash. The book knows the question and its price, not the words of the wish."""
+        priced = self.wish.epsilon is None or (earlier.cost is not None and earlier.cost.epsilon == as_epsilon(self.wish.epsilon))
+        if earlier.key != self.query.key() or not priced:
+            raise reused()
+        if earlier.answer is None:
+            raise ReleaseFailed("SRD-402", "The charge stands and no answer was recorded.", "Ask again as a new release.")
+        return Paid(earlier.answer)
+
+    def _recorded(self, pinned: str | None) -> Release | None:
+        """A recorded answer that is good enough; for a repeated request the one it was given, though a better one may be there by now."""
+        if pinned is not None:
+            return next((item for item in self.query.recorded() if item.id == pinned), None)
+        wish = self.wish
+        price = None if wish.epsilon is None else as_epsilon(wish.epsilon)
+        return self.query.recall(price, self.query._wish(wish.within, wish.within_rank), ranks=wish.within_rank is not None)
+
+
+def reused() -> QueryError:
+    return QueryError("SRD-605", "this Idempotency-Key was used for another question or price.", "Use a new key for a new request.")

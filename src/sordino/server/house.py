@@ -1,0 +1,119 @@
+"""The datasets a server serves, and who may see what of them."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from sordino.ledger import Check, Entry
+from sordino.server.clock import Clock
+from sordino.server.plan import Plan
+from sordino.server.problem import Refusal
+from sordino.server.token import Person
+from sordino.session.opening import Opened
+from sordino.session.query import Query
+from sordino.session.record import split
+from sordino.session.release import Release
+
+__all__ = ["House"]
+
+FRESH = 60.0  # seconds a walk along the chain is believed
+KEPT = 512  # parsed statements; a plan that fell out is parsed again
+
+
+class House:
+    """Opened datasets by name."""
+
+    def __init__(self, datasets: Mapping[str, Opened], clock: Clock) -> None:
+        self.datasets, self._clock = datasets, clock
+        self._checks: dict[str, tuple[float, Check]] = {}
+        self._entries: dict[str, tuple[int, list[Entry]]] = {}
+        self._reading = threading.Lock()
+        self._parsed = lru_cache(KEPT)(lambda plan: self.datasets[plan.dataset].sql(plan.sql))
+
+    def seen_by(self, person: Person) -> dict[str, Opened]:
+        return {name: opened for name, opened in self.datasets.items() if person.sees(name)}
+
+    def dataset(self, person: Person, name: str | None) -> tuple[str, Opened]:
+        """The dataset named, or the only one this person may see. One that may not be seen and one that is not there look the same."""
+        seen = self.seen_by(person)
+        if name is None and len(seen) != 1:
+            raise Refusal(422, "SRD-503", f"there are {len(seen)} datasets for this token.", "Name one: dataset=.")
+        chosen = next(iter(seen)) if name is None else name
+        if chosen not in seen:
+            if person.scope:
+                raise Refusal(403, "SRD-502", "this token is not for that dataset.", "Ask the owner for a token with its scope.")
+            raise Refusal(404, "SRD-505", "there is no such dataset.", "GET /v1/datasets lists them.")
+        return chosen, seen[chosen]
+
+    def query(self, person: Person, id: str) -> tuple[Plan, Opened, Query]:
+        """The question behind a plan's id. Building it reads nothing."""
+        plan = Plan.of(id)
+        _, opened = self.dataset(person, plan.dataset)
+        return plan, opened, self.parsed(plan)
+
+    def parsed(self, plan: Plan) -> Query:
+        """Parsed before or now; a Query is immutable and shared by everybody."""
+        return self._parsed(plan)
+
+    def entries(self, name: str) -> list[Entry]:
+        """Every charge of a dataset. Read again only when the book has grown."""
+        book = self.datasets[name].ledger
+        with self._reading:
+            count = book.head.count
+            known = self._entries.get(name)
+            if known is None or known[0] != count:
+                known = self._entries[name] = (count, book.entries())
+            return known[1]
+
+    def check(self, name: str) -> Check:
+        """Whether the chain holds, walked at most once a minute: it is as long as the book."""
+        now = self._clock.now()
+        with self._reading:
+            when, found = self._checks.get(name, (-math.inf, None))
+            if found is None or now - when > FRESH:
+                found = self.datasets[name].ledger.verify()
+                self._checks[name] = (now, found)
+            return found
+
+    def release(self, person: Person, id: str) -> tuple[Release, Entry]:
+        """A recorded answer by its id; open to every analyst of its dataset."""
+        charge = id.partition(".")[0]
+        for name, opened in self.seen_by(person).items():
+            if not charge.startswith(f"{opened.ledger.id[:8]}-"):
+                continue
+            for entry in self.entries(name):
+                if entry.id == charge and entry.answer is not None:
+                    members = split(entry.answer) if entry.members else [entry.answer]
+                    for found in (Release.from_bytes(answer) for answer in members):
+                        if id in (found.id, entry.id):
+                            return found, entry
+        raise Refusal(404, "SRD-505", "there is no such release.", "An id is part of the answer to POST /v1/plans/{id}/release.")
+
+    def close(self) -> None:
+        for opened in self.datasets.values():
+            opened.close()
+
+    def facts(self, person: Person) -> list[dict[str, Any]]:
+        """What the owner declared about each dataset: public, and no row of it was read."""
+        return [_facts(opened) for opened in self.seen_by(person).values()]
+
+
+def _facts(opened: Opened) -> dict[str, Any]:
+    declared, tables = opened.declared, []
+    for name, table in declared.tables.items():
+        known = opened.tables[name].columns if name in opened.tables else table.columns
+        columns = [
+            {"name": column.name, "type": column.type, "bounds": None if column.bounds is None else [str(end) for end in column.bounds],
+             "values": None if column.keys is None else [str(key) for key in column.keys]}
+            for column in known.values()
+        ]  # fmt: skip
+        tables.append({"name": name, "public": table.public, "size": table.size, "columns": columns})
+    unit = declared.unit
+    return {
+        "name": declared.name, "version": declared.version, "unit": declared.unit_word, "relation": unit.relation.value,
+        "max_rows": unit.max_rows, "max_groups": unit.max_groups, "tick_ms": declared.tick_ms, "tables": tables,
+    }  # fmt: skip

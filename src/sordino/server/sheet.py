@@ -1,0 +1,58 @@
+"""Pages from templates: everything escaped, no script and no style inside, pictures drawn in place."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+from starlette.requests import Request
+from starlette.responses import Response
+
+from sordino.errors import SordinoError
+from sordino.pictures import Picture
+from sordino.pictures.picture import safe
+from sordino.server.problem import Refusal, facts_of, status_of
+from sordino.session.view import shown
+
+__all__ = ["HERE", "drawn", "page", "problem_page"]
+
+HERE = Path(__file__).parent
+_STYLE = re.compile("<style>.*?</style>", re.DOTALL)
+
+
+def drawn(picture: Picture) -> Markup:
+    """A picture inside the page. Its own style is for a file of its own, and the page's policy allows none inside."""
+    return Markup(_STYLE.sub("", picture.svg))
+
+
+def _number(value: Any) -> str:
+    return "" if value is None else f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+@lru_cache(1)
+def _pages() -> Environment:
+    made = Environment(
+        loader=FileSystemLoader(HERE / "pages"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    made.filters |= {"drawn": drawn, "number": _number, "shown": shown, "safely": lambda text: Markup(safe(text))}
+    return made
+
+
+def page(name: str, request: Request, status: int = 200, **facts: Any) -> Response:
+    """One page, or a part of one. What cannot be written in UTF-8 becomes a question mark, never an error."""
+    visit = request.scope.get("visit")
+    common = {"person": request.scope.get("person"), "form": "" if visit is None else visit.form, "here": request.url.path}
+    text = _pages().get_template(name).render(**common, **facts)
+    return Response(text.encode("utf-8", "replace"), status, media_type="text/html")
+
+
+def problem_page(request: Request, error: SordinoError) -> Response:
+    """An error for people: what happened, what to do, whether anything was spent."""
+    answer = page("problem.html", request, status_of(error), problem=facts_of(error))
+    if isinstance(error, Refusal):
+        answer.headers.update(error.headers)
+    return answer

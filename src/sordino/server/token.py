@@ -1,0 +1,115 @@
+"""Who may ask: bearer tokens of 256 random bits, of which only hashes are kept, in a file of the owner's own beside the dataset file."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+from dataclasses import asdict, dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+
+from sordino.errors import QueryError
+
+__all__ = ["ROLES", "Person", "Tokens", "digest"]
+
+ROLES = ("analyst", "owner")
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
+
+
+def digest(token: str) -> str:
+    """What is kept of a token. A token has 256 random bits, so a plain hash gives no way to guess it."""
+    return sha256(token.encode("utf-8", "replace")).hexdigest()
+
+
+@dataclass(frozen=True)
+class Person:
+    """Whoever holds a token: the name is the purse that pays, the scope the datasets that may be seen (none named: all)."""
+
+    name: str
+    role: str
+    scope: tuple[str, ...]
+    hash: str
+    revoked: bool = False
+
+    @property
+    def owner(self) -> bool:
+        return self.role == "owner"
+
+    def sees(self, dataset: str) -> bool:
+        return not self.scope or dataset in self.scope
+
+
+class Tokens:
+    """The file of tokens. It is read again whenever it has changed, so a revoked token stops working at once."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self._seen: tuple[int, int, int] | None = None
+        self._people: tuple[Person, ...] = ()
+
+    @classmethod
+    def beside(cls, dataset: str | os.PathLike[str]) -> Tokens:
+        """The tokens of a dataset file: hospital.toml has them in hospital.tokens."""
+        return cls(Path(dataset).absolute().with_suffix(".tokens"))
+
+    def people(self) -> tuple[Person, ...]:
+        try:
+            facts = self.path.stat()
+        except FileNotFoundError:
+            self._seen, self._people = None, ()
+            return ()
+        if facts.st_mode & 0o077:
+            raise QueryError("SRD-204", f"{self.path.name} can be read by others.", f"chmod 600 {self.path.name}")
+        now = (facts.st_ino, facts.st_mtime_ns, facts.st_size)
+        if now != self._seen:
+            try:
+                kept = json.loads(self.path.read_text(encoding="utf-8"))["tokens"]
+                self._people = tuple(Person(**{**item, "scope": tuple(item["scope"])}) for item in kept)
+            except (OSError, ValueError, TypeError, KeyError):
+                raise QueryError("SRD-204", f"{self.path.name} is not a file of tokens.", "Move it away and add tokens anew.") from None
+            self._seen = now
+        return self._people
+
+    def find(self, token: str) -> Person | None:
+        """The holder of a token. Looking up a hash takes no time that depends on the token's own letters."""
+        known = {person.hash: person for person in self.people() if not person.revoked}
+        return known.get(digest(token))
+
+    def holder(self, hash: str) -> Person | None:
+        """The holder of a token whose hash is known, as a browser's session does; None once it is revoked."""
+        return next((person for person in self.people() if person.hash == hash and not person.revoked), None)
+
+    def add(self, name: str, role: str = "analyst", scope: tuple[str, ...] = ()) -> str:
+        """A new token, shown this once."""
+        if not NAME.fullmatch(name):
+            raise QueryError("SRD-103", f"{name!r:.80} is no name.", "Use up to 64 letters, digits, dots, dashes, underscores and @.")
+        if role not in ROLES:
+            raise QueryError("SRD-103", f"role is {role!r:.80}.", "Use analyst or owner.")
+        if any(person.name == name and not person.revoked for person in self.people()):
+            raise QueryError("SRD-103", f"{name} has a token already.", f"Revoke it first: sordino token revoke {name}.")
+        token = f"srd_{secrets.token_urlsafe(32)}"
+        others = [person for person in self.people() if person.name != name]
+        self._write([*others, Person(name, role, scope, digest(token))])
+        return token
+
+    def revoke(self, name: str) -> None:
+        if all(person.name != name or person.revoked for person in self.people()):
+            raise QueryError("SRD-106", f"nobody named {name!r:.80} has a token.", "`sordino token list` shows them.")
+        self._write([replace(person, revoked=person.revoked or person.name == name) for person in self.people()])
+
+    def _write(self, people: list[Person]) -> None:
+        """All or nothing, and never readable by others, not even for a moment."""
+        draft = self.path.with_name(f".{self.path.name}.{os.getpid()}")
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                json.dump({"tokens": [asdict(person) for person in people]}, file, indent=1)
+                file.flush()
+                os.fsync(file.fileno())
+            draft.replace(self.path)
+        except BaseException:
+            draft.unlink(missing_ok=True)
+            raise
+        self._seen = None

@@ -1,0 +1,183 @@
+"""The price list of a question, before anything is paid: epsilon, error, share of the budget. It never opens the private source."""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from sordino.errors import SordinoError
+from sordino.pictures import Picture, lines
+from sordino.privacy.number import as_epsilon
+from sordino.session.forecast import Forecast, Outlook, outlook
+from sordino.session.price import Offer, Wish, price
+
+if TYPE_CHECKING:
+    from sordino.session.query import Query
+    from sordino.session.settled import Settled
+
+__all__ = ["EPSILONS", "Line", "Preview", "preview", "rounded"]
+
+EPSILONS = ("0.05", "0.1", "0.2", "0.5", "1", "2")
+SIZES = (1_000, 10_000, 100_000)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One price: its own guarantee, what the filter would take, what it buys, and how often the rest of the budget pays for it."""
+
+    epsilon: float
+    delta: float
+    charged: float  # percent of the cap
+    more: int
+    forecasts: tuple[Forecast, ...]
+    appears: str = ""  # how large a key or a lead must be to be shown
+    rows: int | None = None
+
+
+@dataclass(frozen=True)
+class Preview:
+    """A price list. `best` is the line of the wish, if there was one; `problem` says why a wish cannot be met, and what can."""
+
+    question: str
+    unit: str
+    lines: tuple[Line, ...]
+    budget: str
+    notes: tuple[str, ...] = ()
+    best: Line | None = None
+    problem: str = ""
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def to_json(self) -> str:
+        return json.dumps(self.to_dict(), default=str)
+
+    def _table(self) -> list[list[str]]:
+        many = len(self.lines[0].forecasts) > 1 if self.lines else False
+        sized = any(line.rows is not None for line in self.lines)
+        keyed = any(line.appears for line in self.lines)
+        head = [*(["rows"] if sized else []), "epsilon", *(["statistic"] if many else []), "95% within", "rmse", "of budget", "more"]
+        out = [[*head, *(["shown from"] if keyed else [])]]
+        for line in self.lines if self.best is None else (self.best, *self.lines):
+            mark = "*" if line is self.best else ""
+            for known in line.forecasts:
+                cells = [f"{line.rows:,}" if line.rows is not None else ""] if sized else []
+                cells += [f"{line.epsilon:.4g}{mark}", *([known.name] if many else []), *_error(known)]
+                out.append([*cells, f"{line.charged:.3g}%", f"{line.more:,}", *([line.appears] if keyed else [])])
+        return out
+
+    def __str__(self) -> str:
+        rows = self._table()
+        wide = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+        body = ["  ".join(cell.rjust(width) for cell, width in zip(row, wide, strict=True)) for row in rows]
+        star = ["* the price of your wish"] if self.best is not None else [self.problem] if self.problem else []
+        return "\n".join([f"{self.question} ({self.unit}); nothing read, nothing spent", *body, *star, *self.notes, self.budget])
+
+    __repr__ = __str__
+
+    def plot(self) -> Picture:
+        """Error against price, one line per statistic, both on logarithmic axes."""
+        sized = {line.rows for line in self.lines}
+        series: dict[str, tuple[list[float], list[float]]] = {}
+        for line in self.lines:
+            for known in line.forecasts:
+                y = known.half_width if known.half_width is not None else known.ranks
+                if y is not None and math.isfinite(y) and y > 0:
+                    name = known.name if known.half_width is not None else f"{known.name}, ranks"
+                    xs, ys = series.setdefault(f"{name}, {line.rows:,} rows" if len(sized) > 1 and line.rows else name, ([], []))
+                    xs.append(line.epsilon)
+                    ys.append(y)
+        return lines(series, title=f"{self.question}: error and price", x="epsilon", y="95% within", log_x=True, log_y=True)
+
+    def _repr_html_(self) -> str:
+        head, *body = self._table()
+        top = "".join(f"<th scope='col'>{html.escape(cell)}</th>" for cell in head)
+        rows = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in body)
+        said = "".join(f"<p>{html.escape(note)}</p>" for note in (self.problem, *self.notes, self.budget) if note)
+        caption = html.escape(f"{self.question} ({self.unit}); nothing read, nothing spent")
+        plotted = any(known.half_width or known.ranks for line in self.lines for known in line.forecasts)
+        drawing = self.plot()._repr_html_() if plotted else ""
+        return f"<table><caption>{caption}</caption><tr>{top}</tr>{rows}</table>{said}{drawing}"
+
+
+def _error(known: Forecast) -> tuple[str, str]:
+    mark = {"twin": " (twin)", "codebook": " (guess)"}.get(known.source, "")
+    ranks = f"{round(known.ranks):,} ranks" if known.ranks is not None and math.isfinite(known.ranks) else ""
+    width = f"{rounded(known.half_width)}{mark}" if known.half_width is not None else ""
+    return ", ".join(filter(None, (width, ranks))) or "private", rounded(known.rmse) if known.rmse is not None else ""
+
+
+def rounded(error: float) -> str:
+    """Three digits say enough about an error."""
+    return f"{error:,.0f}" if abs(error) >= 1000 else f"{error:.3g}"
+
+
+def preview(
+    query: Query, *, epsilons: Sequence[Any] = EPSILONS, wish: Wish | None = None, ranks: bool = False, delta: Any = None
+) -> Preview:
+    """Predict the error of a question at several prices, and the price of a wish, from public facts and public rows."""
+    view, prices = outlook(query), [as_epsilon(epsilon) for epsilon in epsilons]
+    plan = query.settle(prices[0], delta, rows=view.rows)
+    if view.rows is None and any(_needs_rows(plan, name) for name in plan.names):
+        few = prices[1::2] if len(prices) > 3 else prices
+        found = [replace(_line(Outlook(query, n), e, delta), rows=n) for n in SIZES for e in few]
+    else:
+        found = [_line(view, epsilon, delta) for epsilon in prices]
+    best, problem = None, ""
+    if wish is not None:
+        try:
+            offer = price(query, wish, delta, ranks=ranks)
+            best = _line(view, offer.epsilon, delta, offer)
+        except SordinoError as error:
+            problem = str(error)
+    table = query.table
+    who = f"{table.unit_word}, {table.unit.relation.value}"
+    facts = {"rows": view.rows, "twin": None if view.twin is None else "codebook" if view.twin.guess else "public twin"}
+    asked = f"{', '.join(query.asked.statistics)}" + (f" by {', '.join(query.asked.by)}" if query.asked.by else "")
+    return Preview(asked, who, tuple(found), str(table.budget), _notes(query, found, delta), best, problem, facts)
+
+
+def _needs_rows(plan: Settled, name: str) -> bool:
+    step = plan.steps.get(name)
+    return step is not None and step.width(None) is None and step.width(SIZES[0]) is not None
+
+
+def _line(view: Outlook, epsilon: Fraction, delta: Any, offer: Offer | None = None) -> Line:
+    weights, way = (None, None) if offer is None else (offer.weights, offer.way)
+    plan = view.query.settle(epsilon, delta, rows=view.rows, weights=weights, way=way)
+    balance = view.query.table.budget
+    known = tuple(view.forecast(name, plan) for name in plan.names)
+    return Line(float(plan.cost.epsilon), float(plan.cost.delta), balance.share(plan.cost), balance.more(plan.cost), known, plan.appears)
+
+
+def _notes(query: Query, found: list[Line], delta: Any) -> tuple[str, ...]:
+    """Warnings with the way out, in the order people need them."""
+    notes = []
+    sources = {known.source for line in found for known in line.forecasts}
+    if "codebook" in sources:
+        notes.append("(guess): simulated on made-up rows spread over the public bounds; give twin= for rows that look like yours.")
+    if "twin" in sources:
+        notes.append("(twin): simulated on the public twin; the private rows may differ.")
+    for name in query.asked.statistics:
+        lines_of = [(line, known) for line in found for known in line.forecasts if known.name == name]
+        if lines_of and all(known.hopeless for _, known in lines_of):
+            notes.append(_help(query, name, lines_of[-1][1], delta))
+    return tuple(notes)
+
+
+def _help(query: Query, name: str, known: Forecast, delta: Any) -> str:
+    """What would bring the error of a hopeless statistic below a tenth of its range."""
+    assert known.span is not None
+    alone = query.alone(**{name: query.asked.statistics[name]})
+    text = f"warning: {name} is predicted to miss by more than half of its public range at all these prices."
+    plan = alone.settle(Fraction(1), delta)
+    sizes = (10**k for k in range(1, 13))
+    enough = next((n for n in sizes if (width := plan.steps[name].width(n)) is not None and width <= known.span / 10), None)
+    more = f" At epsilon 1 about {enough:,} rows would give a tenth of the range." if enough else ""
+    return text + more + " Narrower bounds help in proportion."

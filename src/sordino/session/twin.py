@@ -1,0 +1,135 @@
+"""Public twins: rows anybody may see that stand in for the private ones while an error is predicted."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Mapping
+from contextlib import ExitStack, nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sordino.engines.source import open_source
+from sordino.errors import QueryError, SordinoError
+from sordino.noise import draw
+from sordino.schema.column import Column
+from sordino.schema.frame import Frame
+from sordino.summaries import Ask, Refused
+
+if TYPE_CHECKING:
+    from sordino.session.settled import Settled
+
+__all__ = ["MOST_ROWS", "Twin", "codebook", "open_twin"]
+
+MOST_ROWS = 50_000  # of a codebook; a larger table is a little better than this predicts
+SALT = 1  # the twin is public, so its bounding need not be secret
+GOLDEN = (math.sqrt(5) - 1) / 2
+KEYS = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Twin:
+    """Rows with the private table's columns, in an engine of their own. `guess` is true when nobody gave them: a codebook."""
+
+    engine: Any
+    guess: bool
+
+    def values(self, plan: Settled, name: str, repeats: int) -> NDArray[np.float64]:
+        """That many simulated answers of one statistic: one row per repeat, one column per group and part; nan where refused."""
+        out: list[list[float]] = []
+        with ExitStack() as stack:
+            opened: dict[Frame, Any] = {}
+
+            def open_frame(frame: Frame) -> Any:
+                if frame not in opened:
+                    opened[frame] = Remembered(stack.enter_context(self.engine.bounded(frame, SALT)).ask)
+                return nullcontext(opened[frame])
+
+            for _ in range(repeats):
+                _, answers = plan.converse(open_frame, draw)
+                out.append([number for answer in answers[name] for number in _numbers(answer.value)])
+        width = max(map(len, out), default=0)
+        return np.array([row + [math.nan] * (width - len(row)) for row in out]).reshape(repeats, width)
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """A bounded table whose answers are computed once."""
+
+    source: Ask
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "known", {})
+
+    def ask(self, request: Any) -> Any:
+        known: dict[Any, Any] = self.known  # type: ignore[attr-defined]
+        if request not in known:
+            found = self.source(request)
+            known[request] = list(found) if hasattr(found, "__next__") else found
+        return iter(known[request]) if isinstance(known[request], list) else known[request]
+
+
+def _numbers(value: Any) -> list[float]:
+    match value:
+        case Refused() | None | str():
+            return [math.nan]
+        case dt.datetime():
+            return [value.timestamp()]
+        case dt.date():
+            return [float(value.toordinal())]
+        case dict():
+            return [float(v) for v in value.values()]
+        case tuple() | list():
+            return [number for part in value for number in _numbers(part)]
+    return [float(value)]
+
+
+def open_twin(twin: Any, columns: Mapping[str, Column], rows: int | None) -> Twin | None:
+    """A twin from a public frame, or a codebook of the number of rows the public believes in; None where that is unknown."""
+    if twin is not None and not isinstance(twin, str):
+        engine = open_source(twin, tuple(columns.values()))
+        missing = sorted(set(columns) - set(engine.header()))
+        if missing:
+            engine.close()
+            raise QueryError("SRD-201", f"the twin has no column {missing[0]!r}.", "Give a public frame with the same columns.")
+        return Twin(engine, False)
+    if twin not in (None, "codebook"):
+        raise QueryError("SRD-103", f"twin is {twin!r}.", 'Give a public frame, or "codebook".')
+    if rows is None:
+        return None
+    try:
+        return Twin(open_source(codebook(columns, min(rows, MOST_ROWS)), tuple(columns.values())), True)
+    except SordinoError:  # a column nobody could make up
+        return None
+
+
+def codebook(columns: Mapping[str, Column], rows: int) -> dict[str, Any]:
+    """Made-up rows, the same every time: even over bounds and keys, a bell over a symmetric column, a skewed one mostly at its low end."""
+    return {name: _spread(column, rows, i) for i, (name, column) in enumerate(columns.items())}
+
+
+def _spread(column: Column, rows: int, place: int) -> Any:
+    share = (np.arange(rows) * (GOLDEN * (place + 1) % 1) + 0.5 / rows) % 1  # every column in an order of its own
+    if column.type in ("id", "never"):
+        return np.arange(rows)
+    if column.type == "bool":
+        return share < 0.5
+    if column.type == "cat":
+        keys = list(column.keys) if column.keys is not None else [f"key {i}" for i in range(KEYS)]
+        return [keys[i] for i in (share * len(keys)).astype(int)]
+    if column.bounds is None:
+        return np.zeros(rows)
+    grid = column.grid()
+    if column.shape == "symmetric":
+        from scipy.special import ndtri
+
+        share = np.clip(0.5 + ndtri(np.clip(share, 1e-6, 1 - 1e-6)) / 12, 0, 1)
+    elif column.shape == "skewed":
+        share = np.clip(-np.log1p(-share) / 20, 0, 1)
+    steps = np.minimum((share * (grid.width + 1)).astype(np.int64), grid.width)
+    if grid.kind in ("date", "timestamp"):
+        return [grid.value(int(step)).isoformat() for step in steps]
+    return [str(grid.value(int(step))) for step in steps] if grid.kind == "decimal" else (steps + grid.low) * float(grid.step)

@@ -1,0 +1,134 @@
+"""A user's function as a total map: whatever it does on some data, it gives a whole number between public ends and never an error."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sordino.sensitivity.ladder import Ladder
+from sordino.sensitivity.order import Array
+from sordino.statistics.custom import Custom
+from sordino.statistics.fit import Located
+
+__all__ = ["Evaluation", "called", "plain"]
+
+BITS = 32  # of the public range, for the value
+LONGEST = 10_000
+ERROR = Fraction(1, 1024)  # of a step: how far the floats of a user's function may be off
+Floats = NDArray[np.float64]
+
+
+def called(function: Any, *arguments: Any) -> Any:
+    """The function's result, or None for whatever went wrong; nothing is printed and nothing is warned about."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            return function(*arguments)
+        except Exception:  # an error is an output, and an output nobody paid for
+            return None
+
+
+def number(found: Any, otherwise: float) -> float:
+    try:
+        value = float(found)
+    except Exception:
+        return otherwise
+    return value if math.isfinite(value) else otherwise
+
+
+def plain(found: Any, depth: int = 4) -> Any:
+    """A value that can be recorded whatever it is: numbers, short text, flags, and tuples of them; anything else is None."""
+    if isinstance(found, np.generic):
+        found = found.item()
+    kind = type(found)  # a subclass could do anything when it is written down
+    if kind in (tuple, list) and depth and len(found) <= LONGEST:
+        return tuple(plain(part, depth - 1) for part in found)
+    fits = (
+        kind is bool
+        or (kind is int and abs(found) < 2**63)
+        or (kind is float and math.isfinite(found))
+        or (kind is str and len(found) <= LONGEST)
+    )
+    return found if fits else None
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    r"""A custom statistic on the integers its release works with.
+
+    Theorem. If the author's A(x, k) bounds the sensitivity of f within k rows, does not fall with k and has A(x, k) <= A(x', k + 1),
+    and floats are off by at most 2^-42 of the range, then ceil(A/g + 1 + 2 eta + (2k + 1) eta), eta = 1/1024, at most the whole range,
+    is a legal ladder of f rounded to steps g = range 2^-32. Where the table may have been cut to N rows, rungs with n + (k+1) m > N are
+    the whole range.
+    Proof. Clipping f to its range moves nothing apart, rounding by at most one step more. Errors of A grow by 2 eta per rung, as for
+    any float ladder. The whole range is above every rung, and a neighbour's next rung is the whole range, too. QED
+    A rung that is not a number, is negative or cannot be computed is the whole range; a value of f that is none is the middle of it.
+    """
+
+    custom: Custom
+    rows: int = 1  # row steps of one unit
+    most: int | None = None  # where a table might have been cut, under add_remove
+
+    @cached_property
+    def range(self) -> tuple[Fraction, Fraction]:
+        assert self.custom.range is not None
+        return self.custom.range
+
+    @cached_property
+    def step(self) -> Fraction:
+        width = self.range[1] - self.range[0]
+        power = width.numerator.bit_length() - width.denominator.bit_length() - BITS
+        return Fraction(2) ** power
+
+    @cached_property
+    def top(self) -> int:
+        """The whole range in steps."""
+        return math.floor((self.range[1] - self.range[0]) / self.step) + 1
+
+    def value(self, x: Floats) -> int:
+        middle = float(sum(self.range) / 2)
+        found = number(called(self.custom.function, x), middle)
+        clipped = min(max(Fraction(found), self.range[0]), self.range[1])
+        return math.floor((clipped - self.range[0]) / self.step + Fraction(1, 2))
+
+    def rung(self, x: Floats, k: int) -> int:
+        """The rung of single rows, in steps."""
+        if self.custom.rungs is None or (self.most is not None and len(x) + k >= self.most):
+            return self.top
+        found = number(called(self.custom.rungs, x, k), math.inf) * float(1 / self.step)
+        return min(math.ceil(Fraction(found) + 1 + (2 * k + 3) * ERROR), self.top) if 0 <= found < self.top else self.top
+
+    def ladder(self, x: Floats) -> Ladder:
+        """Rungs are asked for once, in order; they never fall, and above the whole range there is nothing to ask."""
+        known: list[int] = []
+
+        def block(k0: int, k1: int) -> Array:
+            while len(known) < k1 and (not known or known[-1] < self.top):
+                known.append(max(known[-1] if known else 0, self.rung(x, len(known))))
+            return np.array((known[k0:k1] + [self.top] * (k1 - k0))[: k1 - k0], dtype=np.int64)
+
+        return Ladder(block, self.top, len(x) + 1).people(self.rows, self.top)
+
+    def located(self, x: Floats, propose: Fraction | None = None) -> Located:
+        known = self.custom.rungs is None and propose is not None
+        return Located(self.value(x), self.ladder(x), 0, self.top, self.distance(x, propose) if known else None)
+
+    def distance(self, x: Floats, above: Fraction | None = None, most: int = 10**9) -> int:
+        """How many units can change before the next one could move f by more than `above` (None: at all); a broken answer is 0.
+
+        Where only a ladder is known it is the least k with A(x, k) > 0, as far as `most` units.
+        """
+        room = most * self.rows if self.most is None else min(most * self.rows, max(self.most - len(x), 0))
+        if self.custom.steps_away is not None:
+            arguments = (x, float(above or 0)) if self.custom.measures_distance else (x,)
+            found = number(called(self.custom.steps_away, *arguments), 0.0)
+            return int(min(max(found, 0.0), room)) // self.rows
+        still = (k for k in range(room) if number(called(self.custom.rungs, x, k), math.inf) != 0)
+        return next(still, room) // self.rows

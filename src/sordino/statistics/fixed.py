@@ -1,0 +1,145 @@
+"""One release of a custom statistic whose sensitivity is the same on every table: Laplace or Gaussian noise of a public size."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from sordino.mechanisms.gaussian import Gaussian
+from sordino.mechanisms.laplace import Laplace
+from sordino.privacy.certificate import Certificate
+from sordino.privacy.cost import Cost
+from sordino.privacy.relation import Relation
+from sordino.schema.column import Grid
+from sordino.statistics.custom import Custom
+from sordino.statistics.evaluation import Floats, called, number
+from sordino.statistics.own import as_numbers
+from sordino.statistics.port import LEVEL, Answer, Context, Groups
+from sordino.statistics.reach import Price, length_grid, per_group
+from sordino.statistics.resize import THIN, Resize, Thinning, bridge, resized_tables
+from sordino.summaries import Ask, Draw
+
+__all__ = ["FixedStep"]
+
+EXTRA = 1 + Fraction(1, 2**30)  # for the floats of a user's function
+FARTHEST = 2**60
+
+
+@dataclass(frozen=True)
+class FixedStep:
+    r"""f plus noise for a sensitivity that its author claims on every table.
+
+    Theorem. If one row that comes or goes moves f by at most Delta, noise for m Delta is private for people of at most m rows who come and
+    go, on a table that is thinned by a count at a hundredth of the price; for replaced people noise for 2 m Delta is. If one replaced row
+    moves f by at most Delta at a public size, noise for m Delta is.
+    Proof. In a thinned table rows still come and go; a cut one changes by at most m removals and m additions when a person is replaced.
+    The rest is the mechanism's own theorem for that sensitivity. QED
+    """
+
+    custom: Custom
+    column: str
+    way: str
+    epsilon: Fraction
+    delta: Fraction
+    context: Context
+
+    def __post_init__(self) -> None:
+        _ = self.mechanism.certificate(), self.grid  # every refusal comes before the charge
+
+    @cached_property
+    def grid(self) -> Grid:
+        return length_grid(self.context, self.column)
+
+    @cached_property
+    def replaced(self) -> bool:
+        return per_group(self.epsilon, Fraction(0), self.context).relation is Relation.REPLACE
+
+    @cached_property
+    def resize(self) -> Resize | Thinning | None:
+        if self.custom.relation is Relation.REPLACE:
+            return bridge(self.custom.relation, self.column, self.epsilon, self.context)
+        return None if self.replaced else Thinning(self.column, self.epsilon * THIN, self.context)
+
+    @cached_property
+    def price(self) -> Price:
+        spent = Fraction(0) if self.resize is None else self.resize.noise.epsilon
+        return per_group(self.epsilon - spent, self.delta, self.context)
+
+    @cached_property
+    def mechanism(self) -> Laplace | Gaussian:
+        assert self.custom.global_sensitivity is not None
+        steps = self.context.unit.max_rows * (2 if self.replaced and self.custom.relation is Relation.ADD_REMOVE else 1)
+        reach = self.custom.global_sensitivity * steps * EXTRA
+        if self.way == "laplace":
+            return Laplace(self.price.epsilon, reach, self.custom.dimension)
+        return Gaussian(self.price.epsilon, self.price.delta, reach, self.custom.dimension)
+
+    @property
+    def bar(self) -> str:
+        return "exact" if self.custom.dimension == 1 else "none"
+
+    @property
+    def cost(self) -> Cost:
+        return Cost.approximate(self.epsilon, self.delta if self.way == "gaussian" else Fraction(0))
+
+    @property
+    def name(self) -> str:
+        return f"{type(self.mechanism).__name__}, {self.custom.__name__}"
+
+    def certificates(self) -> Sequence[Certificate]:
+        own = self.mechanism.certificate()
+        counted = () if self.resize is None else (self.resize.noise.certificate(),)
+        return (*counted, replace(own, assumptions=f"{own.assumptions}; {self.custom.claim}"))
+
+    def located(self, x: Floats) -> Any:
+        """The value in whole steps: a total map, the middle of the range (or 0) for whatever is no number."""
+        wanted, ends = self.custom.dimension, self.custom.range
+        middle = 0.0 if ends is None else float(sum(ends) / 2)
+        found = called(self.custom.function, x)
+        parts = called(lambda: np.asarray(found, float).ravel().tolist()) or []
+        if len(parts) != wanted:
+            parts = [middle] * wanted
+        steps = [math.floor(Fraction(number(part, middle)) / self.mechanism.step + Fraction(1, 2)) for part in parts]
+        whole = [min(max(step, -FARTHEST), FARTHEST) for step in steps]
+        return whole[0] if wanted == 1 else np.array(whole, np.int64)
+
+    def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
+        answers = []
+        for rows in resized_tables(ask, draw, groups, resize=self.resize, column=self.column, context=self.context):
+            place = self.located(as_numbers(rows, self.grid, self.custom))
+            drawn = self.mechanism.release(lambda _, place=place: place, draw)  # type: ignore[misc]
+            answers.append(self._said(drawn))
+        return answers
+
+    def _said(self, drawn: Any, level: float = LEVEL) -> Answer:
+        if self.custom.dimension > 1:
+            return Answer(tuple(float(part) for part in drawn), raw=tuple(float(part) for part in drawn))
+        far = self._far(level)
+        return Answer(float(drawn), float(drawn) - far, float(drawn) + far, raw=(float(drawn),))
+
+    def _far(self, level: float) -> float:
+        """The half-width of the noise, a step of rounding included."""
+        scale, step = float(self.mechanism.scale * self.mechanism.step), float(self.mechanism.step)
+        if self.way == "laplace":
+            return scale * math.log(1 / (1 - level)) + step
+        from scipy.special import ndtri
+
+        return scale * float(ndtri((1 + level) / 2)) + step
+
+    def interval(self, answer: Answer, level: float) -> tuple[Any, Any] | None:
+        if self.bar == "none":
+            return None
+        again = self._said(answer.raw[0], level)
+        return again.low, again.high
+
+    def width(self, rows: int | None, level: float = LEVEL) -> float | None:
+        return self._far(level) if self.custom.dimension == 1 else None
+
+    def rmse(self, rows: int | None) -> float:
+        return math.sqrt(self.mechanism.variance)

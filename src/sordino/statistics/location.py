@@ -1,0 +1,171 @@
+"""M-estimates of location: quartiles set the scale where none was given, then the root is released with noise that fits the data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from sordino.errors import QueryError
+from sordino.mechanisms.quantile_exponential import QuantileExponential
+from sordino.privacy.certificate import Certificate
+from sordino.privacy.cost import Cost
+from sordino.schema.column import Grid
+from sordino.sensitivity.location import Location
+from sordino.sensitivity.psi import Ramps
+from sordino.statistics.fit import Drawn, Fit, Located, smoothness
+from sordino.statistics.port import LEVEL, Answer, Context, Groups
+from sordino.statistics.reach import Price, length_grid, one_unit, per_group
+from sordino.statistics.staged import QUARTILES, quartile_mechanism, quartile_share
+from sordino.summaries import Ask, Draw, Refused
+from sordino.summaries.totals import Ranks, Rows, Sorted
+
+__all__ = ["LocationStep"]
+
+REACH = 100  # quartile distances beyond the quartiles within which the root is looked for
+NORMAL = 1.349  # quartile distance of a normal law, in standard deviations
+MOST_RUNGS = 200_000
+FINE = 24  # bits of the scale in the units the root is found in: sums over five million rows stay exact
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The ends between which a root is looked for and the scale of its curve, in grid steps: public, or drawn."""
+
+    low: int
+    high: int
+    scale: Fraction
+
+    @property
+    def shift(self) -> int:
+        """The power of two of the units the root is found in: the scale keeps 24 bits."""
+        return max(0, math.floor(self.scale).bit_length() - FINE)
+
+
+@dataclass(frozen=True)
+class LocationStep:
+    r"""The root of sum psi((x - m)/scale) = 0 for a bounded non-decreasing psi.
+
+    Theorem. With a public scale the root on the grid has the legal ladder of `Location`, and its release costs the whole price. Without
+    one, the quartiles are drawn first at a price s each, the scale follows from their distance, the root is looked for within 100 of
+    these distances of them, and takes epsilon - 2 s.
+    Proof. Given the scale and the ends, psi is one fixed curve in whole numbers, and the root a fixed function of the table. They are
+    functions of what was drawn. Moving values between the ends and cutting them to units of a public size are maps of rows. QED
+    """
+
+    column: str
+    curve: tuple[tuple[float, ...], tuple[float, ...]]
+    scale: Fraction | None
+    way: str
+    epsilon: Fraction
+    delta: Fraction
+    context: Context
+
+    def __post_init__(self) -> None:
+        _ = self.mechanisms  # every refusal comes before the charge
+        if self.fit.window(self.grid.width) > MOST_RUNGS:
+            raise QueryError("SRD-110", "at this price too many roots would have to be found.", "Ask with a larger epsilon.")
+
+    @cached_property
+    def grid(self) -> Grid:
+        return length_grid(self.context, self.column)
+
+    @cached_property
+    def share(self) -> Fraction:
+        """The part of epsilon each quartile takes."""
+        return Fraction(0) if self.scale is not None else quartile_share(self.grid, self.epsilon, self.context)
+
+    @cached_property
+    def mechanisms(self) -> tuple[QuantileExponential, ...]:
+        levels = QUARTILES if self.scale is None else ()
+        return tuple(quartile_mechanism(self.grid, q, self.epsilon * self.share, self.context) for q in levels)
+
+    @cached_property
+    def price(self) -> Price:
+        return per_group(self.epsilon * (1 - 2 * self.share), self.delta, self.context)
+
+    @cached_property
+    def fit(self) -> Fit:
+        rows = self.context.rows
+        hidden = None if not rows else rows / (3 * self.context.unit.max_rows)  # a third of the rows can break the root
+        widest = 2 * REACH if self.scale is None else self.grid.width / one_unit(self.grid)
+        far = math.log(widest * rows) if rows else 0.0
+        return Fit(self.way, self.price.epsilon, self.price.delta, smoothness(self.way, self.price.epsilon, hidden, far))
+
+    @property
+    def bar(self) -> str:
+        return self.fit.bar
+
+    @property
+    def cost(self) -> Cost:
+        return Cost.approximate(self.epsilon, self.delta if self.fit.spent else Fraction(0))
+
+    @property
+    def name(self) -> str:
+        scaled = f"scale from quartiles at {float(200 * self.share):.3g}% of epsilon" if self.scale is None else "public scale"
+        return f"{self.fit.name}, M-estimate, {scaled}"
+
+    def certificates(self) -> Sequence[Certificate]:
+        return (*(mechanism.certificate() for mechanism in self.mechanisms), self.fit.certificate())
+
+    def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
+        named = groups if self.context.private_keys else None
+        frames = self._frames(ask, draw, named)
+        answers = []
+        for place, rows in enumerate(ask(Rows(self.column, named))):
+            frame = frames[place] if self.scale is None else frames[0]
+            found = self.location(rows, frame)
+            drawn = self.fit.release(Located(found.value, found.ladder(), 0, found.width), draw)
+            assert not isinstance(drawn, Refused)
+            answers.append(self._said(drawn, frame))
+        return answers
+
+    def _frames(self, ask: Ask, draw: Draw, named: Groups) -> list[Frame]:
+        """Where each group's root is looked for, and the standard deviation its curve is stretched by."""
+        if self.scale is not None:
+            return [Frame(0, self.grid.width, self.scale / self.grid.step)]
+        found = []
+        for windows in ask(Ranks(self.column, QUARTILES, max(m.radius for m in self.mechanisms), named)):
+            pairs = zip(self.mechanisms, windows, strict=True)
+            first, last = sorted(m.release(lambda _, window=window: window, draw) for m, window in pairs)  # type: ignore[misc]
+            width = max(last - first, 1)
+            low, high = max(0, first - REACH * width), min(self.grid.width, last + REACH * width)
+            found.append(Frame(low, high, Fraction(width) / Fraction(str(NORMAL))))
+        return found
+
+    def location(self, rows: Sorted, frame: Frame) -> Location:
+        """The column between the frame's ends, in its units, with the curve in the same units."""
+        knots, heights = self.curve
+        psi = Ramps.through(knots, heights, max(1, round(frame.scale / 2**frame.shift)))
+        x = np.clip(rows.values, frame.low, frame.high) - frame.low >> frame.shift
+        most = Rows(self.column).most
+        return Location(x, frame.high - frame.low >> frame.shift, psi, self.price.relation, self.context.unit.max_rows, most)
+
+    def _said(self, drawn: Drawn, frame: Frame, level: float = LEVEL) -> Answer:
+        def mean(units: int) -> float:
+            steps = frame.low + units * 2**frame.shift + Fraction(2**frame.shift - 1, 2)
+            return float(self.grid.value(min(steps, Fraction(frame.high))))
+
+        kept = (drawn.value, frame.low, frame.high, frame.scale.numerator, frame.scale.denominator)
+        if drawn.scale is None:
+            return Answer(mean(drawn.value), raw=kept)
+        low, high = (mean(end) for end in drawn.ends(0, frame.high - frame.low >> frame.shift, level))
+        return Answer(mean(drawn.value), low, high, raw=(*kept, drawn.scale))
+
+    def interval(self, answer: Answer, level: float) -> tuple[Any, Any] | None:
+        if self.bar == "none" or len(answer.raw) != 6:
+            return None
+        value, low, high, top, bottom = (int(part) for part in answer.raw[:-1])
+        again = self._said(Drawn(value, answer.raw[-1]), Frame(low, high, Fraction(top, bottom)), level)
+        return again.low, again.high
+
+    def width(self, rows: int | None, level: float = LEVEL) -> None:
+        return None
+
+    def rmse(self, rows: int | None) -> None:
+        return None

@@ -1,0 +1,143 @@
+"""One release of a custom statistic with noise that fits the data, or of its exact value where that is stable."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from sordino.errors import QueryError
+from sordino.mechanisms.stability import Stability
+from sordino.privacy.certificate import Certificate
+from sordino.privacy.cost import Cost
+from sordino.privacy.relation import Relation
+from sordino.schema.column import Grid
+from sordino.statistics.custom import Custom
+from sordino.statistics.evaluation import Evaluation, Floats, called, plain
+from sordino.statistics.fit import Drawn, Fit, smoothness
+from sordino.statistics.port import LEVEL, Answer, Context, Groups
+from sordino.statistics.reach import Price, length_grid, per_group
+from sordino.statistics.resize import COUNT, Resize, bridge, resized_tables
+from sordino.summaries import Ask, Draw, Near, Refused
+from sordino.summaries.totals import Rows, Sorted
+
+__all__ = ["OwnStep", "as_numbers"]
+
+MOST_RUNGS = 1_000_000
+SLACK = 4  # steps that rounding adds to a proposed bound
+
+
+def as_numbers(rows: Sorted, grid: Grid, custom: Custom) -> Floats:
+    """The rows as the user's function sees them."""
+    return custom.prepared((rows.values + grid.low) * float(grid.step))
+
+
+@dataclass(frozen=True)
+class OwnStep:
+    r"""A custom statistic by smooth sensitivity, a published bound, propose-test-release or stability.
+
+    Theorem. If the author's claims hold, the release costs what it says: rows that come and go as `Evaluation` has it, with two row
+    steps for each row of a replaced person; a statistic claimed for replacements directly where n is public, and otherwise on a table
+    of a drawn size, for m replaced rows at once.
+    Proof. `Evaluation` makes a legal ladder (a distance that moves by at most one) of the claims, `Ladder.people` one for people, `Resize`
+    a table of public size at a price of its own. QED
+    """
+
+    custom: Custom
+    column: str
+    way: str
+    epsilon: Fraction
+    delta: Fraction
+    context: Context
+    propose: Fraction | None = None
+    otherwise: str = "refuse"
+
+    def __post_init__(self) -> None:
+        _ = self.mechanism.certificate(), self.grid  # every refusal comes before the charge
+        if isinstance(self.mechanism, Fit) and self.mechanism.window(self.evaluation.top) * self.evaluation.rows > MOST_RUNGS:
+            what = "at this price the sensitivity would have to be asked for too many distances."
+            raise QueryError("SRD-110", what, "Ask with a larger epsilon.")
+
+    @cached_property
+    def grid(self) -> Grid:
+        return length_grid(self.context, self.column)
+
+    @cached_property
+    def resize(self) -> Resize | None:
+        return bridge(self.custom.relation, self.column, self.epsilon, self.context)
+
+    @cached_property
+    def price(self) -> Price:
+        return per_group(self.epsilon * (1 if self.resize is None else 1 - COUNT), self.delta, self.context)
+
+    @cached_property
+    def evaluation(self) -> Evaluation:
+        rows = self.context.unit.max_rows
+        if self.custom.relation is Relation.REPLACE:
+            return Evaluation(self.custom, rows)
+        if self.price.relation is Relation.REPLACE:
+            return Evaluation(self.custom, 2 * rows)
+        return Evaluation(self.custom, rows, Rows(self.column).most)
+
+    @cached_property
+    def mechanism(self) -> Fit | Stability:
+        if self.way == "stability":
+            return Stability(self.price.epsilon, self.price.delta)
+        bound = None if self.propose is None else self.propose / self.evaluation.step + SLACK
+        beta = smoothness(self.way, self.price.epsilon, None, 0.0) if self.way == "published" else None
+        return Fit(self.way, self.price.epsilon, self.price.delta, beta, bound, self.otherwise)
+
+    @property
+    def bar(self) -> str:
+        return self.mechanism.bar if isinstance(self.mechanism, Fit) else "none"
+
+    @property
+    def cost(self) -> Cost:
+        spent = isinstance(self.mechanism, Stability) or self.mechanism.spent
+        return Cost.approximate(self.epsilon, self.delta if spent else Fraction(0))
+
+    @property
+    def name(self) -> str:
+        resized = "" if self.resize is None else f", resized to a number of rows drawn at {float(100 * COUNT):g}% of epsilon"
+        return f"{self.mechanism.name if isinstance(self.mechanism, Fit) else 'Stability'}, {self.custom.__name__}{resized}"
+
+    def certificates(self) -> Sequence[Certificate]:
+        own = self.mechanism.certificate()
+        said = f"{own.assumptions}; {self.custom.claim}" if own.assumptions else self.custom.claim
+        counted = () if self.resize is None else (self.resize.noise.certificate(),)
+        return (*counted, replace(own, assumptions=said))
+
+    def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
+        tables = resized_tables(ask, draw, groups, resize=self.resize, column=self.column, context=self.context)
+        return [self._answer(as_numbers(rows, self.grid, self.custom), draw) for rows in tables]
+
+    def _answer(self, x: Floats, draw: Draw) -> Answer:
+        if isinstance(self.mechanism, Stability):
+            value = plain(called(self.custom.function, x))
+            near = Near(self.evaluation.distance(x, most=self.mechanism.least_distance * 4), value)
+            return Answer(self.mechanism.release(lambda _: near, draw))
+        drawn = self.mechanism.release(self.evaluation.located(x, self.propose), draw)
+        return Answer(drawn) if isinstance(drawn, Refused) else self._said(drawn)
+
+    def _said(self, drawn: Drawn, level: float = LEVEL) -> Answer:
+        def value(steps: int) -> float:
+            return float(self.evaluation.range[0] + steps * self.evaluation.step)
+
+        if drawn.scale is None:
+            return Answer(value(drawn.value), raw=(drawn.value,))
+        low, high = drawn.ends(0, self.evaluation.top, level)
+        return Answer(value(drawn.value), value(low), value(high), raw=(drawn.value, drawn.scale))
+
+    def interval(self, answer: Answer, level: float) -> tuple[Any, Any] | None:
+        if self.bar == "none":
+            return None
+        again = self._said(Drawn(int(answer.raw[0]), answer.raw[1]), level)
+        return again.low, again.high
+
+    def width(self, rows: int | None, level: float = LEVEL) -> None:
+        return None
+
+    def rmse(self, rows: int | None) -> None:
+        return None

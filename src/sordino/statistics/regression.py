@@ -1,0 +1,80 @@
+"""Linear regression of a column on others, as a question to a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from sordino.errors import QueryError
+from sordino.mechanisms.boosted_regression import BoostedRegression
+from sordino.mechanisms.noisy_descent import NoisyDescent
+from sordino.mechanisms.portion import root_up
+from sordino.schema.column import Column
+from sordino.schema.normal import canonical
+from sordino.statistics.port import Context, Plain, Ways
+from sordino.statistics.regression_formula import Formula, parse
+from sordino.statistics.regression_setting import Setting
+from sordino.statistics.regression_step import RoundsStep, SquaresStep
+from sordino.summaries.moment import COARSE
+
+__all__ = ["LOSSES", "Regression", "regress"]
+
+LOSSES = ("squares", "huber", "logistic")
+
+
+@dataclass(frozen=True)
+class Regression(Plain):
+    """The coefficients of a linear predictor of one column, by least squares, Huber's loss, or for a bool target the logistic loss."""
+
+    formula: Formula
+    loss: str = "squares"
+    first: int = 0
+
+    @property
+    def label(self) -> str:
+        return f"regress({self.formula.text})"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        parts = (*self.formula.parts, self.formula.target)
+        return tuple(dict.fromkeys(part.column for part in parts if part.predicate is None))
+
+    @property
+    def predicates(self) -> tuple[Any, ...]:  # type: ignore[override]
+        return Setting(self.formula, {}).predicates
+
+    def question(self) -> dict[str, Any]:
+        names = [part.name for part in self.formula.parts]
+        keys = [canonical(p) for p in self.predicates]
+        return {"statistic": "regress", "target": self.formula.target.name, "terms": names, "keys": keys, "loss": self.loss}
+
+    def needs_delta(self, context: Context) -> bool:
+        return True
+
+    def ways(self, epsilon: Fraction, delta: Fraction, context: Context) -> Ways:
+        if not delta:
+            raise QueryError("SRD-102", "a regression takes a delta.", "Give delta=1e-6, or give the budget a delta.")
+        setting = Setting(self.formula, context.columns, self.first)
+        if self.loss == "squares":
+            return {"gaussian": lambda: SquaresStep(replace(setting, bits=COARSE), epsilon, delta, context)}
+        if context.grouped:
+            raise QueryError("SRD-208", f'loss="{self.loss}" has no groups.', "Use where(...) for one group at a time, or least squares.")
+        unit, d = context.unit, len(setting.terms) - 1
+        facts: dict[str, Any] = {"relation": unit.relation.value, "max_rows": unit.max_rows}
+        facts |= {"terms": setting.terms, "required": setting.required}
+        if self.loss == "huber":
+            rounds = BoostedRegression(epsilon, delta, d, clip=Fraction(27, 20), **facts)
+            return {"gaussian": lambda: RoundsStep(setting, rounds)}
+        longest = root_up(Fraction(d))
+        descent = NoisyDescent(epsilon, delta, 40, longest / 4, 8 / longest, d, loss="logistic", **facts)
+        return {"gaussian": lambda: RoundsStep(setting, descent)}
+
+
+def regress(formula: str, columns: Mapping[str, Column], *, loss: str = "squares") -> Regression:
+    """A linear predictor, by a formula such as "cost ~ age + C(sex)"."""
+    if loss not in LOSSES:
+        raise QueryError("SRD-106", f"loss {loss!r} is unknown.", f"Use one of {', '.join(LOSSES)}.")
+    found = parse(formula, columns, binary=loss == "logistic")
+    return Regression(found, loss)

@@ -1,0 +1,200 @@
+"""The mean of a column whose bounds say little: private quartiles first, then the two halves inside limits drawn from them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from sordino.mechanisms.quantile_exponential import QuantileExponential
+from sordino.privacy.certificate import Certificate
+from sordino.privacy.cost import Cost
+from sordino.schema.column import Grid
+from sordino.statistics.added import Added
+from sordino.statistics.halves import share_of
+from sordino.statistics.moments import BITS, linear
+from sordino.statistics.port import LEVEL, Answer, Context, Groups
+from sordino.statistics.reach import Reach, one_unit, per_group, public_size
+from sordino.statistics.read import line_up
+from sordino.statistics.tail import Floats, radius
+from sordino.summaries import Ask, Draw
+from sordino.summaries.clip import Clipped
+from sordino.summaries.totals import Item, Ranks
+
+__all__ = ["StagedStep", "far_quartile", "quartile_mechanism", "quartile_share", "staging_pays"]
+
+QUARTILES = (Fraction(1, 4), Fraction(3, 4))
+MOST = Fraction(3, 20)  # of epsilon, for one quartile
+RARE = 1e-5  # how often a quartile may end up among the bounds instead of the rows
+ROW = 2**BITS  # one row's contribution to the two halves, in drawn units
+LEAST_REACH = Fraction(7, 2)  # quartile distances beyond either quartile: serves bells and incomes alike
+TIGHT = 10.0  # bounds this many standard deviations apart are tight, and staging may cost hardly anything there
+REGRET = 1.1
+FEW = 64  # grid points: with fewer, limits cannot be much narrower than the bounds
+
+
+def quartile_mechanism(grid: Grid, q: Fraction, epsilon: Fraction, context: Context) -> QuantileExponential:
+    """A quantile over bounds of any width: every octave of the distance from zero weighs the same."""
+    price = per_group(epsilon, Fraction(0), context)
+    origin = min(max(-grid.low, 0), grid.width)
+    return QuantileExponential(price.epsilon, q, 0, grid.width, context.unit.max_rows, price.relation, "arsinh", origin, one_unit(grid))
+
+
+def far_quartile(grid: Grid, epsilon: Fraction, context: Context) -> float:
+    """How many rows a quartile needs on its far side, at this price, not to be drawn among the empty octaves more than rarely.
+
+    An octave away from the rows weighs at most as much as ten times the stretch that holds the middle of them; a quarter of the rows
+    beyond the quartile outweighs all octaves as soon as e^{-rate n/4} is rare among them.
+    """
+    mechanism = quartile_mechanism(grid, QUARTILES[0], epsilon, context)
+    octaves = 2 * max(mechanism.measure.octaves, 1)
+    return math.log(10 * octaves / RARE) / float(mechanism.rate)
+
+
+def quartile_share(grid: Grid, epsilon: Fraction, context: Context) -> Fraction:
+    """The part of epsilon one quartile takes: what it needs at the public number of rows, at most 15%; a few percent of a large table."""
+    if not context.rows:
+        return MOST
+    needed = far_quartile(grid, epsilon, context) / (context.rows / 4)
+    return min(MOST, Fraction(math.ceil(needed * 1000), 1000))
+
+
+def staging_pays(grid: Grid, epsilon: Fraction, context: Context) -> bool:
+    """Whether the mean should be asked in two stages, by public facts: the rows suffice for the quartiles, and tight bounds lose little.
+
+    Unknown is how far apart the bounds are in standard deviations. Where they are tight the limits save nothing and the quartiles cost
+    their share; that must stay within a tenth of the whole error, sampling included.
+    """
+    if not context.rows or context.grouped or grid.width < FEW:
+        return False
+    rows, share = context.rows, quartile_share(grid, epsilon, context)
+    if far_quartile(grid, epsilon * MOST, context) > rows / 4:
+        return False
+    noise = TIGHT * context.unit.max_rows / (float(per_group(epsilon, Fraction(0), context).epsilon) * math.sqrt(rows))  # over sampling
+    return (noise / (1 - 2 * float(share))) ** 2 + 1 <= REGRET**2 * (noise**2 + 1)
+
+
+@dataclass(frozen=True)
+class StagedStep:
+    r"""Draw the quartiles, then the mean of the column moved into [q25 - h w, q75 + h w], w their distance.
+
+    Theorem. With price s for each quartile and the two halves (the sum, where n is public) of the moved column at epsilon - 2 s, the
+    release is epsilon-DP, and the limits may be published.
+    Proof. The quartiles are s-DP each. The limits are a function of what was drawn and of public facts; given them, x -> min(max(x, low),
+    high) is a map of rows, and the halves of its values have the L1 sensitivity of the halves of any column between low and high: high -
+    low for one row, here divided by that width. Sequential composition. QED
+    Values beyond the limits count as the limits: what is estimated is the mean of the moved column, and the interval is about that.
+    The reach h grows with the square root of the public number of rows, as far as noise stays below two thirds of the error of sampling.
+    """
+
+    column: str
+    grid: Grid
+    epsilon: Fraction
+    context: Context
+    bar: str = "published"
+
+    def __post_init__(self) -> None:
+        _ = self.mechanisms, self.noise  # every refusal comes before the charge
+
+    @cached_property
+    def share(self) -> Fraction:
+        return quartile_share(self.grid, self.epsilon, self.context)
+
+    @property
+    def rest(self) -> Fraction:
+        return self.epsilon * (1 - 2 * self.share)
+
+    @cached_property
+    def mechanisms(self) -> tuple[QuantileExponential, ...]:
+        return tuple(quartile_mechanism(self.grid, q, self.epsilon * self.share, self.context) for q in QUARTILES)
+
+    @cached_property
+    def size(self) -> int | None:
+        return public_size(self.context)
+
+    @cached_property
+    def noise(self) -> Added:
+        if self.size is not None:
+            return Added(self.rest, ROW + 1)
+        reach = Reach(Fraction(ROW), Fraction(2 * ROW), self.context)
+        return Added(self.rest, reach.first(Fraction(1), 2), 2 * reach.touched)
+
+    @property
+    def scale(self) -> float:
+        """The noise of one half, in rows."""
+        return float(self.noise.scale / ROW)
+
+    @cached_property
+    def reach(self) -> Fraction:
+        """h: how many quartile distances the limits lie beyond the quartiles."""
+        if not self.context.rows:
+            return LEAST_REACH
+        spread = math.sqrt(self.context.rows) / (2.5 * max(self.scale, 1e-9))  # w whose noise is two thirds of the error of sampling
+        return max(LEAST_REACH, Fraction(math.floor((spread - 1) / 2 * 8), 8))
+
+    @property
+    def cost(self) -> Cost:
+        return Cost.pure(self.epsilon)
+
+    @property
+    def name(self) -> str:
+        spent = f"quartiles at {float(200 * self.share):.3g}% of epsilon"
+        return f"two stages, {spent}, values moved into limits {float(self.reach):.4g} quartile distances beyond them"
+
+    def certificates(self) -> Sequence[Certificate]:
+        return (*(mechanism.certificate() for mechanism in self.mechanisms), self.noise.certificate())
+
+    def limits(self, drawn: Sequence[int]) -> tuple[int, int]:
+        """The interval rows are moved into, from two drawn quartiles."""
+        first, last = sorted(drawn)
+        far = self.reach * max(last - first, 1)
+        return max(0, math.floor(first - far)), min(self.grid.width, math.ceil(last + far))
+
+    def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
+        named = groups if self.context.private_keys else None
+        found = []
+        for windows in ask(Ranks(self.column, QUARTILES, max(m.radius for m in self.mechanisms), named)):
+            pairs = zip(self.mechanisms, windows, strict=True)
+            found.append(self.limits([m.release(lambda _, window=window: window, draw) for m, window in pairs]))  # type: ignore[misc]
+        limits = np.array(found, object)
+        totals = ask(Clipped(self.column, tuple(found), groups))
+        rows, total = line_up(totals, (Item("rows", self.column), Item("sum", self.column)), groups)
+        drawn = self.noise.around(self.locations(rows, total, limits), draw) / ROW
+        return self._answers(drawn, limits.astype(float), LEVEL)
+
+    def locations(self, rows: Any, total: Any, limits: Any) -> Any:
+        """Per group the sum above the low limit, and where n is private that below the high one, both in widths of the limits."""
+        low, high = limits[:, 0], limits[:, 1]
+        halves = [total - rows * low] if self.size is not None else [total - rows * low, rows * high - total]
+        return np.stack([half * ROW // (high - low) for half in halves], axis=-1)
+
+    def _answers(self, raw: Floats, limits: Floats, level: float) -> list[Answer]:
+        if self.size is not None:
+            parts = [np.clip(part / self.size, 0.0, 1.0) for part in linear(raw, (1.0,), self.noise, self.scale, level)]
+        else:
+            parts = list(share_of(raw, self.noise, self.scale, (self.noise.slop + 1) / ROW, level))
+        step, low, width = float(self.grid.step), limits[:, 0] + self.grid.low, limits[:, 1] - limits[:, 0]
+        values, lows, highs = ((step * (low + width * part)).tolist() for part in parts)
+        kept = np.concatenate([raw, limits], axis=1).tolist()
+        return [Answer(v, a, b, raw=tuple(row)) for v, a, b, row in zip(values, lows, highs, kept, strict=True)]
+
+    def interval(self, answer: Answer, level: float) -> tuple[Any, Any] | None:
+        if len(answer.raw) != (3 if self.size is not None else 4):  # an answer by another method
+            return None
+        drawn = np.array([answer.raw])
+        again = self._answers(drawn[:, :-2], drawn[:, -2:], level)[0]
+        return again.low, again.high
+
+    def width(self, rows: int | None, level: float = LEVEL) -> float | None:
+        """The half-width if the limits turn out as wide as the bounds; it is narrower on every other table."""
+        if rows is None:
+            return None
+        return self.grid.length(self.grid.width) * min(1.0, radius(self.noise.tail, (self.scale,), level) / max(rows, 1))
+
+    def rmse(self, rows: int | None) -> float | None:
+        return None if rows is None else self.grid.length(self.grid.width) * min(1.0, self.noise.rmse / ROW / max(rows, 1))

@@ -1,0 +1,21 @@
+"""Totals of a column moved into limits of each group's own: limits that were drawn, so that the request says nothing new."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["Clipped"]
+
+
+@dataclass(frozen=True)
+class Clipped:
+    """Ask for the rows of a column and for the sum of min(max(x, low), high), one pair of limits (low, high) per group.
+
+    Limits are grid integers; nulls drop out. `keys` names the groups the limits belong to, None when there are none. The answer is a
+    GroupTotals of exactly these groups with Item("rows", column) and Item("sum", column).
+    """
+
+    column: str
+    limits: tuple[tuple[int, int], ...]
+    keys: tuple[tuple[Any, ...], ...] | None = None

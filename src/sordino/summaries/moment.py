@@ -1,0 +1,103 @@
+"""Sums of products and sums of gradients over rows of bounded coordinates: what regression asks of a table.
+
+A coordinate lies in [-1, 1] by the public bounds of its column and is a whole number of 2^-20, so a product has at most 40 bits and every
+sum is the same on every engine, in every order of the rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sordino.summaries.request import Hidden
+
+__all__ = ["COARSE", "EXACT", "FINE", "LARGEST", "LINK", "ONE", "Gradient", "Gram", "Products", "Slope", "Term", "link", "scaled"]
+
+ONE = 2**20  # stands for 1: a coordinate is from -ONE to ONE
+FINE = 2**24  # stands for 1 among coefficients
+LARGEST = 2**31  # the absolute coefficients of a gradient add up to no more, so that every predictor is exact in a double
+COARSE = 14  # bits of a coordinate in a product of two, without its sign
+EXACT = 2**25  # rows whose products of such coordinates add up exactly in doubles
+LINK = 2**10  # the logistic link is read off a table of this many points per unit, from -16 to 16
+
+Whole = NDArray[np.object_]
+
+
+@dataclass(frozen=True)
+class Term:
+    """One coordinate of a row: the constant 1, a column about the middle of its bounds, or 1 where frame.counted[index] is true and else 0.
+
+    The grid integer q of a column, 0 to width, is cut to c = q >> shift, from 0 to W = width >> shift, of at most 20 bits, and becomes
+    floor(2 ONE c / W) - ONE. In products it has at most 14 bits and is (2 c - W)/W exactly.
+    """
+
+    column: str | None = None
+    index: int | None = None
+
+
+@dataclass(frozen=True)
+class Gram:
+    """Ask for the sum over rows of every product of two terms, cut down to whole units of ONE^-2; the answer is Products.
+
+    Rows in which a column of a term is null, or a condition frame.counted[i], i in `required`, is not true, drop out.
+    """
+
+    terms: tuple[Term, ...]
+    required: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, repr=False)
+class Products(Hidden):
+    """Group keys in order, and for each group the symmetric matrix of sums of products."""
+
+    keys: tuple[tuple[Any, ...], ...]
+    values: Whole  # groups x terms x terms
+
+
+@dataclass(frozen=True)
+class Gradient:
+    r"""Ask for the sum over units of x w: the downhill direction of a loss at theta; the answer is a Slope.
+
+    With z = sum_j theta_j x_j (theta in units of 1/FINE), loss "huber" has w = y - z, cut down to whole units of 1/ONE and then clamped to
+    [-clip, clip]; loss "logistic" has w = y - 1/(1 + e^-z) for a target that is 0 or 1, read off a table (see `link`). `norm`, in units of
+    1/ONE, bounds a unit's contribution in the norm of this `order` (2, or 1): the w of a row unit is shrunk towards zero until |x w| fits,
+    a person's sum over several rows is shrunk as a whole. The sums are in units of ONE^-2.
+
+    With octaves J the residuals y - z of a huber loss are counted too: cell 0 counts |y - z| <= 2^-J, cell j counts
+    2^(j-J-1) < |y - z| <= 2^(j-J), and the last one everything above as well.
+    """
+
+    terms: tuple[Term, ...]
+    target: Term
+    theta: tuple[int, ...]
+    loss: str = "huber"
+    clip: int = ONE
+    norm: int | None = None
+    order: int = 2
+    octaves: int = 0
+    required: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, repr=False)
+class Slope(Hidden):
+    """Group keys in order; for each group the summed direction and, if asked, the residuals by octave."""
+
+    keys: tuple[tuple[Any, ...], ...]
+    values: Whole  # groups x terms
+    octaves: Whole  # groups x (octaves + 1), or groups x 0
+
+
+def scaled(total: int, first: int, second: int) -> int:
+    """A sum of products of coordinates in units of 1/first and 1/second, cut down to units of ONE^-2."""
+    return total * ONE**2 // (first * second)
+
+
+def link(z: NDArray[np.float64]) -> NDArray[np.float64]:
+    """1/(1 + e^-z) in units of 1/ONE, for z in whole units of 1/LINK between -16 and 16, rounded to the nearest.
+
+    No point of this table is closer than 1e-6 to a tie, so every engine with a working exponential function rounds it alike.
+    """
+    return np.asarray(np.floor(ONE / (1 + np.exp(-z / LINK)) + 0.5))

@@ -1,0 +1,7 @@
+"""Surveys that hide each answer before it is sent: randomized response with estimates, cards and a page for the respondent."""
+
+from sordino.survey.questionnaire import Questionnaire
+from sordino.survey.response import RandomizedResponse
+from sordino.survey.share import Shares
+
+__all__ = ["Questionnaire", "RandomizedResponse", "Shares"]

@@ -1,0 +1,236 @@
+"""What it means to be an engine: on every awkward table, every request is answered with the oracle's integers.
+
+`check_engine` takes a function that opens an engine over an Arrow table, with the portable hash, and one of `CASES`. A new engine runs
+all of them; see test_conformance.py and tests/spark.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import pyarrow as pa
+
+from sordino.engines.array import text_array
+from sordino.privacy.relation import PrivacyUnit
+from sordino.schema.column import Column
+from sordino.schema.frame import Frame
+from sordino.schema.predicate import And, Between, Compare, In, IsNull, Like, Literal, Name, Not, Or
+from sordino.summaries.clip import Clipped
+from sordino.summaries.middle import Middles
+from sordino.summaries.totals import ALL, Ranks, Rows, Totals
+
+from .derived import DERIVED
+from .joins import JOINED
+from .reference import Reference
+from .tables import AGE, CITY, COLUMNS, FRAMES, INF, NAN, PERSON, awkward, items, person
+from .test_moment import questions
+
+Opener = Callable[[pa.Table, tuple[Column, ...]], AbstractContextManager[Any]]
+SALT = 2**100 + 12345
+LEVELS = (Fraction(0), Fraction(1, 3), Fraction(1))
+HOSTILE = (
+    "",
+    "a'b",
+    "' OR 1=1 --",
+    "\\",
+    "\\'",
+    "%",
+    "_",
+    "100%",
+    "a_b",
+    "${env:HOME}",
+    "{x}",
+    "$1",
+    "%s",
+    "%(x)s",
+    "\n",
+    "😀",
+    "e\u0301",
+    "é",
+    "\u202e",
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A table as it is stored, what its owner declares, and the frames asked of it."""
+
+    table: pa.Table
+    columns: tuple[Column, ...]
+    frames: dict[str, Frame]
+
+
+def check_engine(opener: Opener, case: Case, *, thorough: bool = True) -> None:
+    """Every request of every frame of a case, against the oracle. Without `thorough` fewer columns are asked for ranks and gradients."""
+    oracle = Reference(case.table.to_pydict(), case.columns)
+    with opener(case.table, case.columns) as engine:
+        assert engine.header() == tuple(case.table.column_names)
+        for name, frame in case.frames.items():
+            engine.check(frame)
+            assert told(engine, frame, thorough) == told(oracle, frame, thorough), name
+
+
+def told(engine: Any, frame: Frame, thorough: bool = True, salt: int = SALT) -> list[Any]:
+    """The answers to every kind of request, as plain values that compare."""
+    with engine.bounded(frame, salt) as bounded:
+        totals = bounded.ask(Totals(items(frame)))
+        found: list[Any] = [totals.keys, *((item, list(map(int, values))) for item, values in totals.values.items())]
+        for column in frame.columns if thorough else frame.columns[-1:]:
+            found += [(type(request).__name__, *shown(bounded.ask(request))) for request in asked(frame, column, totals.keys, thorough)]
+        moments = questions(frame) if thorough else questions(frame)[1:6:2] if len(frame.columns) > 1 else []
+        found += [(answer.keys, answer.values.tolist(), *shown_octaves(answer)) for answer in map(bounded.ask, moments)]
+    return found
+
+
+def asked(frame: Frame, column: Column, keys: tuple[Any, ...], thorough: bool) -> list[Any]:
+    """Ranks, sorted rows, clipped sums and middle rows of one column, with other limits in every group."""
+    width, named = column.grid().width, keys if frame.by else None
+    ends = [i * width // 7 % (width + 1) for i in range(len(keys))]
+    limits = tuple((low, max(low, width - i * width // 9)) for i, low in enumerate(ends))
+    kept = tuple(1 + 3 * i for i in range(len(keys)))
+    few = [Ranks(column.name, LEVELS, 2, keys[::2] if frame.by else None), Clipped(column.name, limits, named)]
+    shares = tuple((ALL // 3, ALL, 0)[i % 3] for i in range(len(keys)))
+    rows = [Rows(column.name, most=3), Rows(column.name), Rows(column.name, shares=shares)]
+    return [*few, Middles(column.name, kept, 2, named), *rows] if thorough else few
+
+
+def shown(answer: Any) -> list[Any]:
+    if hasattr(answer, "values"):
+        return [answer.keys, *(list(map(int, values)) for values in answer.values.values())]
+    plain = []
+    for group in answer:
+        for part in group if isinstance(group, tuple) else (group,):
+            ends = [getattr(part, name).tolist() for name in ("values", "lower", "upper") if hasattr(part, name)]
+            plain.append((*ends, *(getattr(part, name, None) for name in ("first", "n", "total", "kept"))))
+    return plain
+
+
+def shown_octaves(answer: Any) -> list[Any]:
+    return [answer.octaves.tolist()] if hasattr(answer, "octaves") else []
+
+
+def as_text(table: dict[str, list[Any]]) -> pa.Table:
+    """Everything as text but integer ids, the way a mixed column has to be stored."""
+    declared = {column.name: column for column in COLUMNS}
+    texts = {name: text_array(values, number=declared[name].number).tolist() for name, values in table.items() if name != "person"}
+    stored = {name: pa.array(values, pa.string()) for name, values in texts.items()}
+    return pa.table({"person": pa.array(table["person"], pa.int64()), **stored})
+
+
+def tidy() -> Case:
+    """Columns of one native type each, with nulls, not-a-numbers, infinities, far dates and letters of all kinds."""
+    n = 180
+    moments = [dt.datetime(2020, 1 + i % 12, 1 + i % 28, i % 24, 5, 6, 999_999 * (i % 2)) for i in range(n)]
+    columns: dict[str, pa.Array] = {
+        "person": pa.array([None if i % 13 == 0 else f"{'päöñ😀'[i % 5]} {i % 11}" for i in range(n)]),
+        "small": pa.array([None if i % 7 == 0 else i % 100 - 50 for i in range(n)], pa.int16()),
+        "real": pa.array([[None, NAN, INF, -INF, 0.1 * i, -0.0, 1e308, 5e-324, -5e-324, 1 / 3][i % 10] for i in range(n)]),
+        "single": pa.array([[None, NAN, 0.1, 7.25, -INF][i % 5] for i in range(n)], pa.float32()),
+        "money": pa.array([None if i % 6 == 0 else Decimal(i * 7 - 100) / 1000 for i in range(n)], pa.decimal128(20, 3)),
+        "flag": pa.array([[True, False, None][i % 3] for i in range(n)]),
+        "day": pa.array(
+            [[None, dt.date(1, 1, 1), dt.date(9999, 12, 31), dt.date(1970 + i % 60, 2, 3)][i % 4] for i in range(n)], pa.date32()
+        ),
+        "seen": pa.array([None if i % 8 == 0 else m for i, m in enumerate(moments)], pa.timestamp("us")),
+        "zoned": pa.array([None if i % 9 == 0 else m.replace(tzinfo=dt.UTC) for i, m in enumerate(moments)], pa.timestamp("us", "UTC")),
+        "city": pa.array([None if i % 10 == 0 else HOSTILE[i % len(HOSTILE)] for i in range(n)]),
+    }
+    small = Column("small", "int", bounds=(-20, 30))
+    real, single = Column("real", "float", bounds=(-1, 9)), Column("single", "float", bounds=(0, 10), resolution=Fraction(1, 100))
+    ten = Column("real", "float", bounds=(-100, 100), resolution=Fraction(10))  # 5e-324 / 10 is nothing at all
+    money, flag = Column("money", "decimal", bounds=("-0.05", "0.90"), scale=2), Column("flag", "bool")
+    day, city = Column("day", "date", bounds=("1960-01-01", "2010-01-01")), Column("city", "cat")
+    seen, zoned = (Column(name, "timestamp", bounds=("2020-02-01", "2020-11-30")) for name in ("seen", "zoned"))
+    declared = (PERSON, small, real, single, money, flag, day, seen, zoned, city)
+    texts = tuple(Compare("=", Name("city"), Literal(text)) for text in HOSTILE) + tuple(Like(Name("city"), text) for text in HOSTILE)
+    filters = (
+        Compare("<", Name("real"), Literal(Fraction(1, 10))),
+        Between(Name("seen"), Literal(dt.date(2020, 3, 1)), Literal(dt.date(2020, 6, 1))),
+        Compare("<", Name("seen"), Name("day")),
+        Compare("<>", Name("money"), Literal(Fraction(1, 3))),
+        Not(IsNull(Name("single"))),
+        In(Name("small"), (Literal(1), Literal(2), Literal(None))),
+        And((Compare("=", Name("flag"), Literal(True)), Like(Name("city"), "%_"))),
+        Or((Compare(">", Name("zoned"), Literal(dt.datetime(2020, 5, 5, tzinfo=dt.UTC))), Compare(">=", Name("small"), Name("money")))),
+    )
+    every = (small, real, single, money, flag, day, seen, zoned)
+    bins = Column("small", "int", bounds=(-20, 30), keys=(0, 1, 2))
+    frames = {
+        "everything": Frame(person(2, 1), PERSON, columns=every, counted=filters),
+        "hostile texts": Frame(PrivacyUnit(), counted=texts),
+        "coarse": Frame(PrivacyUnit(), by=(Column("flag", "bool"),), columns=(ten,)),
+        "hostile keys": Frame(person(1, 2), PERSON, by=(Column("city", "cat", keys=(*HOSTILE, None)),), columns=(small,)),
+        "by moment": Frame(person(2, 3), PERSON, by=(Column("zoned", "timestamp"), Column("day", "date")), columns=(money,)),
+        "bins": Frame(person(2, 2), PERSON, by=(bins,), columns=(real,), edges=(0, 10, 30, 50), where=Not(IsNull(Name("city")))),
+        "folded": Frame(person(1, 1), PERSON, fold_ids=True, columns=(single,)),
+    }
+    return Case(pa.table(columns), declared, frames)
+
+
+def wide() -> Case:
+    """Integers, decimals and doubles where 64 bits end."""
+    whole = [None, 0, 2**53 + 1, 2**53 + 3, 2**62, -(2**62), 2**63 - 1, -(2**63), *[2**61 - 1] * 20]
+    long = [None, Decimal(10) ** 37, -(Decimal(10) ** 37), Decimal("12345678901234567890"), *[Decimal(2**60 + i) for i in range(24)]]
+    seventh = Decimal(1) / Decimal(10) ** 18 * 142_857_142_857_142_857
+    fine = [None, Decimal("99999999999999999999.999999999999999999"), Decimal("-0.000000000000000001"), *[seventh * i for i in range(25)]]
+    far = [None, NAN, INF, 0.0, *[2.0**100 + i * 2.0**50 for i in range(24)]]
+    below = [None if value is None else -value for value in far]
+    columns = {
+        "whole": pa.array(whole, pa.int64()),
+        "long": pa.array(long, pa.decimal128(38, 0)),
+        "fine": pa.array(fine, pa.decimal128(38, 18)),
+        "far": pa.array(far),
+        "below": pa.array(below),
+        "spelled": pa.array([None if v is None else str(v) for v in long], pa.string()),
+    }
+    table = pa.table(columns)
+    declared = (
+        Column("whole", "int", bounds=(0, 2**61)),
+        Column("long", "int", bounds=(-(2**60), 2**60 + 20)),
+        Column("fine", "decimal", bounds=("-1", "3.5"), scale=15),
+        Column("far", "float", bounds=(2**100, 2**100 + 2**55), resolution=Fraction(2**20)),
+        Column("below", "float", bounds=(-(2**100) - 2**55, -(2**100)), resolution=Fraction(2**20)),
+        Column("spelled", "decimal", bounds=(0, 2**40), scale=2),
+    )
+    return Case(table, declared, {"rows": Frame(PrivacyUnit(), columns=declared)})
+
+
+def crowd() -> Case:
+    """One person with thousands of rows, all of them ties, ids that differ by a space, and more public keys than a statement lists."""
+    n = 2_000
+    people = ["one"] * n + ["two", " two", "TWO", "", None, None, "one "] * 3
+    table = pa.table(
+        {
+            "person": pa.array(people),
+            "age": pa.array([i % 7 for i in range(len(people))], pa.int64()),
+            "city": pa.array([["Ulm", "ulm", None][i % 3] for i in range(len(people))]),
+            "key": pa.array([i % 1_500 for i in range(len(people))], pa.int32()),
+        }
+    )
+    many = Column("key", "int", bounds=(0, 5_000), keys=tuple(range(1_100)))
+    frames = {
+        "all ties": Frame(person(5, 1), PERSON, columns=(AGE,)),
+        "by city": Frame(person(3, 2), PERSON, by=(CITY,), columns=(AGE,)),
+        "many keys": Frame(person(1, 40), PERSON, by=(many,)),
+        "folded": Frame(person(4, 1), PERSON, fold_ids=True, by=(CITY,), columns=(AGE,)),
+    }
+    return Case(table, (PERSON, AGE, CITY, many), frames)
+
+
+SOME = ("rows", "people by", "rows by public", "people by two")
+CASES: dict[str, Callable[[], Case]] = {
+    "awkward": lambda: Case(as_text(awkward(400)), COLUMNS, FRAMES),
+    "nobody": lambda: Case(as_text(awkward(0)), COLUMNS, {name: FRAMES[name] for name in SOME}),
+    "one row": lambda: Case(as_text(awkward(1)), COLUMNS, {name: FRAMES[name] for name in SOME}),
+    "tidy": tidy,
+    "wide": wide,
+    "crowd": crowd,
+    "derived": lambda: Case(as_text(awkward(120)), COLUMNS, DERIVED),
+    "joined": lambda: Case(as_text(awkward(120)), COLUMNS, JOINED),
+}

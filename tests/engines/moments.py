@@ -1,0 +1,101 @@
+"""Products and gradients by their definitions, in plain Python integers and fractions: the oracle of `summaries.moment`."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from sordino.schema.column import coarse_shift
+from sordino.schema.frame import Frame
+from sordino.summaries.moment import COARSE, FINE, LINK, ONE, Gradient, Gram, Products, Slope, Term
+
+
+def coordinate(frame: Frame, term: Term, row: Any) -> int | None:
+    if term.index is not None:
+        return ONE if row[3][term.index] else 0
+    if term.column is None:
+        return ONE
+    at = [column.name for column in frame.columns].index(term.column)
+    grid, value = frame.columns[at].grid(), row[2][at]
+    if value is None:
+        return None
+    shift = coarse_shift(grid)
+    return (value >> shift) * 2 * ONE // (grid.width >> shift) - ONE
+
+
+def coarse(frame: Frame, term: Term, row: Any) -> tuple[int | None, int]:
+    """A coordinate of a product, and what stands for 1 in it."""
+    if term.column is None:
+        return (1 if term.index is None else int(row[3][term.index])), 1
+    at = [column.name for column in frame.columns].index(term.column)
+    grid, value = frame.columns[at].grid(), row[2][at]
+    shift = max(0, grid.width.bit_length() - COARSE)
+    return None if value is None else 2 * (value >> shift) - (grid.width >> shift), grid.width >> shift
+
+
+def product_sums(frame: Frame, request: Gram, rows: list[Any]) -> list[list[int]]:
+    made = [[coarse(frame, term, row) for term in request.terms] for row in rows if all(row[3][i] for i in request.required)]
+    whole = [row for row in made if all(value is not None for value, _ in row)]
+    size = range(len(request.terms))
+    exact = [[sum((Fraction(r[i][0] * r[j][0], r[i][1] * r[j][1]) for r in whole), Fraction(0)) for j in size] for i in size]
+    return [[math.floor(value * ONE**2) for value in line] for line in exact]
+
+
+def kept(frame: Frame, terms: tuple[Term, ...], required: tuple[int, ...], rows: list[Any]) -> list[tuple[Any, list[int]]]:
+    made = [(row[0], [coordinate(frame, term, row) for term in terms]) for row in rows if all(row[3][i] for i in required)]
+    return [(unit, x) for unit, x in made if None not in x]
+
+
+def weight(request: Gradient, x: list[int], y: int) -> tuple[int, int]:
+    z = sum(t * c for t, c in zip(request.theta, x, strict=True))
+    if request.loss == "logistic":
+        point = max(-16 * LINK, min(16 * LINK, z * LINK // (ONE * FINE)))
+        return y - math.floor(ONE / (1 + math.exp(-point / LINK)) + 0.5), 0
+    residual = (y * FINE - z) // FINE
+    return max(-request.clip, min(request.clip, residual)), residual
+
+
+def length(vector: list[int], order: int) -> float:
+    return math.sqrt(sum(v * v for v in vector)) if order == 2 else sum(map(abs, vector))
+
+
+def octave(residual: int, octaves: int) -> int:
+    return next((j for j in range(octaves) if abs(residual) <= ONE >> (octaves - j)), octaves)
+
+
+def told(frame: Frame, request: Gradient, rows: list[Any]) -> tuple[list[int], list[int]]:
+    people: dict[Any, list[tuple[int, list[int]]]] = defaultdict(list)
+    cells = [0] * (request.octaves + 1 if request.octaves else 0)
+    for place, (unit, (*x, y)) in enumerate(kept(frame, (*request.terms, request.target), request.required, rows)):
+        w, residual = weight(request, x, y)
+        people[unit if frame.unit_column is not None else place].append((w, x))
+        if request.octaves:
+            cells[octave(residual, request.octaves)] += 1
+    total = [0] * len(request.terms)
+    for mine in people.values():
+        limits = [math.inf] * len(mine)
+        if request.norm is not None and frame.unit_column is None:
+            limits = [math.floor(request.norm * ONE / max(1.0, length(x, request.order))) for _, x in mine]
+        weights = [max(-most, min(most, w)) for most, (w, _) in zip(limits, mine, strict=True)]
+        vector = [sum(w * x[j] for w, (_, x) in zip(weights, mine, strict=True)) for j in range(len(total))]
+        if request.norm is not None and frame.unit_column is not None:
+            share = min(1.0, request.norm * ONE / max(1.0, length(vector, request.order)))
+            vector = [math.trunc(v * share) for v in vector]
+        total = [a + b for a, b in zip(total, vector, strict=True)]
+    return total, cells
+
+
+def naive_moment(frame: Frame, request: Any, keys: tuple[Any, ...], groups: list[list[Any]]) -> Any:
+    size = len(request.terms)
+    if isinstance(request, Gram):
+        values = np.zeros((len(keys), size, size), object)
+        for g, rows in enumerate(groups):
+            values[g] = product_sums(frame, request, rows)
+        return Products(keys, values)
+    found = [told(frame, request, rows) for rows in groups]
+    shapes = (size, request.octaves + 1 if request.octaves else 0)
+    return Slope(keys, *(np.array([pair[i] for pair in found], object).reshape(len(keys), n) for i, n in enumerate(shapes)))

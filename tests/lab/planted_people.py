@@ -1,0 +1,82 @@
+"""Whose rows count: choices among a person's rows that other people can influence, and people who are counted twice."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from hashlib import blake2b
+
+import numpy as np
+from planted_kit import HAND, Audited, Listed, planted, whole_noise
+
+from sordino.privacy.discrete import DiscreteLaplace
+
+PEOPLE = [("first", 0), *((person, value) for person in range(200) for value in (0, 1))]
+
+
+def hashed(row, salt=b"a fresh secret"):
+    return blake2b(repr(row).encode(), key=salt, digest_size=8).digest()
+
+
+def kept(rows, n, rank):
+    """One row of each person, by rank, summed with noise for one row."""
+    best = {}
+    for number, (person, value) in enumerate(rows):
+        mark = rank(number, (person, value))
+        if person not in best or mark < best[person][0]:
+            best[person] = (mark, value)
+    return sum(value for _, value in best.values()) + whole_noise(n)
+
+
+@planted(HAND, Audited(PEOPLE, PEOPLE[1:]), lambda rows, n: kept(rows, n, lambda _, row: hashed(row)))
+def rank_by_row_number(rows, n):
+    """A person's rows are ranked by their number in the file: one person less renumbers everybody else's."""
+    return kept(rows, n, lambda number, _: number % 2)
+
+
+def without_id(rows, draw, shared):
+    """Rows (id, value) with values in [-1, 1]; at most one row of a person counts, the one with the smallest hash."""
+    best = {}
+    for person, value in sorted(rows, key=lambda row: hashed(row[1])):
+        if person is not None or shared:
+            best.setdefault(person, value)
+    return draw(DiscreteLaplace(Fraction(1), sum(best.values())))
+
+
+FIRST, SECOND = sorted([(None, -1), (None, 1)], key=lambda row: hashed(row[1]))
+
+
+@planted(HAND, Listed([FIRST, SECOND], [SECOND]), lambda rows, draw: without_id(rows, draw, False))
+def null_ids_are_one_person(rows, draw):
+    """Rows without an id are bounded as one person: when one leaves, another takes its place, and the answer moves twice."""
+    return without_id(rows, draw, True)
+
+
+@planted(HAND, Listed([-1, -1, -1], [1, -1, -1, -1]), lambda rows, draw: draw(DiscreteLaplace(Fraction(1), sum(rows))))
+def limit_that_pushes_somebody_out(rows, draw):
+    """Only the first three rows count: whoever comes first pushes somebody else out, and the answer moves twice."""
+    return draw(DiscreteLaplace(Fraction(1), sum(rows[:3])))
+
+
+@planted(HAND, Listed(3, 4), lambda people, draw: draw(DiscreteLaplace(Fraction(5), 5 * people)))
+def join_that_multiplies(people, draw):
+    """Each person matches five rows of another table, and the noise is for one."""
+    return draw(DiscreteLaplace(Fraction(1), 5 * people))
+
+
+def spelled(rows, n, fold):
+    groups = {}
+    for name in rows:
+        groups.setdefault(name.strip().lower() if fold else name, []).append(name)
+    return len(groups) + whole_noise(n)
+
+
+@planted(HAND, Audited(["ann"], ["ann", "bo", "Bo", "bo "]), lambda rows, n: spelled(rows, n, True))
+def one_person_under_three_spellings(rows, n):
+    """People are counted by an id as it was typed, and one person counts three times."""
+    return spelled(rows, n, False)
+
+
+@planted(HAND, Audited(list(range(100)), list(range(1, 100))), lambda x, n: int(np.sum(np.asarray(x) < 50)) + whole_noise(n))
+def systematic_sample(data, n):
+    """Every second row of the file is kept: one row less exchanges the whole sample."""
+    return int(np.sum(np.asarray(data[::2]) % 2)) + whole_noise(n)

@@ -1,0 +1,119 @@
+"""The errata page says what the code computes, and the computations say what is known."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+import sordino as sd
+from sordino.lab import errata, misprint
+from sordino.lab.erratum import ORDER, figure
+from sordino.lab.estimator import descent, plug_in
+from sordino.mechanisms.textbook import verdicts
+
+ROWS = errata.rows()
+LEAKS = {
+    "000 13.1.2", "000 13.3.2", "000 Lemma 13.2", "000 last formula", "001 2.1", "001 5, sigma", "002 mode", "002 stable histogram",
+    "004 Laplace mean", "004 Gaussian mechanism", "004 noisy descent", "004 smooth, 1-D", "004 smooth, p-D", "004 Avella-Medina",
+}  # fmt: skip
+HOLDS = {"000 13.2", "004 vector query"}
+
+
+def test_the_page_is_the_one_the_code_writes():
+    assert (Path(__file__).parents[2] / "docs" / "errata.md").read_text(encoding="utf-8") == errata.page()
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.note} {row.place}")
+def test_every_row_has_the_verdict_it_is_known_by(row):
+    name = f"{row.note} {row.place}"
+    assert row.verdict() == ("leaks" if name in LEAKS else "holds" if name in HOLDS else "false")
+    assert row.printed != row.right
+    assert all(math.isfinite(found.holds) for found in row.verdicts())
+
+
+def test_rows_are_in_the_order_of_the_notes_and_named_once():
+    assert [row.note for row in ROWS] == sorted(row.note for row in ROWS)
+    assert len({(row.note, row.place) for row in ROWS}) == len(ROWS)
+    assert {*LEAKS, *HOLDS} <= {f"{row.note} {row.place}" for row in ROWS}
+
+
+def test_every_printed_formula_that_leaks_or_is_false_has_an_erratum():
+    judged = {(found.note, found.section) for row in ROWS for found in row.verdicts()}
+    assert {(found.note, found.section) for found in verdicts() if not found.sound} <= judged
+
+
+def test_a_verdict_is_the_gravest_of_its_evidence():
+    row = next(row for row in ROWS if row.place == "13.3.2")
+    assert [figure(found).split()[0] for found in row.verdicts()] == ["holds", "leaks"]
+    assert row.verdict() == min(("holds", "leaks"), key=ORDER.index)
+
+
+def test_the_shelf_is_open_to_users():
+    assert sd.lab.errata.rows() == ROWS
+
+
+def huber(rows, c=1.0):
+    low, high = min(rows), max(rows)
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if np.clip(np.asarray(rows) - middle, -c, c).sum() > 0 else (low, middle)
+    return low
+
+
+@pytest.mark.parametrize("n", [11, 101])
+def test_the_plug_in_noise_by_solving_the_two_tables(n):
+    half = (n - 1) // 2
+    sides = []
+    for middle in (0.0, 100.0):
+        rows = [-100.0] * half + [100.0] * half + [middle]
+        place = huber(rows)
+        sensitivity = 1 / np.mean(np.abs(np.asarray(rows) - place) <= 1 + 1e-9)
+        sides.append((place, sensitivity * 5 * math.sqrt(2 * math.log(n) * math.log(2e6)) / n))
+    z = np.linspace(-2_000, 2_000, 4_000_001)
+    p, q = (norm.pdf(z, *side) * (z[1] - z[0]) for side in sides)
+    again = max(np.maximum(p - math.e * q, 0).sum(), np.maximum(q - math.e * p, 0).sum())
+    assert plug_in(n=n).holds == pytest.approx(again, rel=1e-4)
+
+
+def test_plug_in_noise_gets_no_better_with_more_people():
+    found = [plug_in(n=n).holds for n in (101, 1_001, 100_001)]
+    assert found == sorted(found)
+    assert found[0] > 0.98
+    assert found[-1] > 0.9999
+
+
+def test_descent_costs_two_epsilons_whatever_the_number_of_steps():
+    assert [descent(0.5, steps).holds for steps in (1, 7, 50)] == pytest.approx([1.0] * 3)
+
+
+def test_the_influence_of_a_row_by_solving_the_regression_twice():
+    x, y = np.array([0.1] * 1000), np.ones(1000)
+    before, after = (float(a @ b / (a @ a)) for a, b in ((x, y), (np.append(x, 1), np.append(y, -1))))
+    assert abs(after - before) == pytest.approx(1.0)
+    assert misprint.ridge_bound().holds == pytest.approx(10.0)
+
+
+def test_a_new_row_by_solving_the_regression_of_three_rows():
+    solved, *_ = np.linalg.lstsq(np.array([[1, 0], [0, 1], [1, 0]]), np.array([0, 1, 1]), rcond=None)
+    assert misprint.ridge_row().holds == pytest.approx(solved[1])
+
+
+def test_tracing_by_playing_it():
+    draw = np.random.default_rng(3)
+    m, plain, centred = np.full(1000, 10.0), [], []
+    for _ in range(40):
+        inside, outside = (m + draw.normal(size=(100, 1000)) for _ in range(2))
+        for r, found in ((0, plain), (m, centred)):
+            one, other = ((rows - r) @ (inside.mean(axis=0) - r) for rows in (inside, outside))
+            found.append(np.mean(one[:, None] > other[None, :]))
+    assert np.mean(plain) == pytest.approx(misprint.tracing().says, abs=0.03)
+    assert np.mean(centred) == pytest.approx(misprint.tracing().holds, abs=0.03)
+
+
+def test_the_mass_of_the_printed_density():
+    found = misprint.growing_density()
+    z = np.linspace(-20, 20, 400_001)
+    assert found.says == pytest.approx(float(np.trapezoid(np.exp(np.abs(z)) / 2, z)), rel=1e-6)
+    assert found.holds == pytest.approx(float(np.trapezoid(np.exp(-np.abs(z)) / 2, z)), rel=1e-6)

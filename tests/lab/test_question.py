@@ -1,0 +1,46 @@
+"""The registry of questions knows every statistic, and says so when it does not."""
+
+import inspect
+
+import pytest
+
+from sordino import statistics
+from sordino.lab.population import KINDS, PAIRS, declared, sides
+from sordino.lab.question import EXAMPLES, NOT_STATISTICS, examples, questions
+from sordino.session.table import table
+
+
+@pytest.fixture(scope="module")
+def people():
+    with table(sides(PAIRS[0], KINDS[0])[0], **declared(KINDS[0])) as opened:
+        yield opened
+
+
+def test_every_statistic_has_a_question_that_can_be_asked(people):
+    """A red line here means: give the statistic an example in lab/question.py."""
+    asked = list(questions(people))
+    assert [question.problem for question in asked if question.problem] == []
+    names = {name for name in statistics.__all__ if inspect.isfunction(getattr(statistics, name))} - set(NOT_STATISTICS)
+    assert names <= {call[0] for question in asked for call in examples()[question.name].values()}
+    assert len({str(question) for question in asked}) == len(asked)
+
+
+def test_every_mechanism_that_can_answer_is_among_them(people):
+    ways = {question.way for question in questions(people) if question.name == "mode"}
+    assert ways == {None, "exponential", "noisy_max"}
+
+
+def test_a_statistic_nobody_knows_parameters_for_is_a_problem_and_not_a_crash(people, monkeypatch):
+    def odd(column, zeal):
+        return statistics.sum(column)
+
+    monkeypatch.setattr(statistics, "__all__", ["count", "odd"])
+    monkeypatch.setattr(statistics, "odd", odd, raising=False)
+    monkeypatch.setitem(EXAMPLES, "count", (("", (7,), {}),))
+    examples.cache_clear()
+    try:
+        found = {question.name: question.problem for question in questions(people) if not question.place}
+    finally:
+        examples.cache_clear()
+    assert "TypeError" in found["count"]
+    assert "zeal" in found["odd"]

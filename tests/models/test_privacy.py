@@ -1,0 +1,217 @@
+"""Hostile neighbours: pinned draws cannot tell them apart, the auditor does not refute the claim, and planted bugs are caught."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections import Counter
+from fractions import Fraction
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+from sordino.lab.auditing import audit
+from sordino.lab.recording import record
+from sordino.models.box import as_box
+from sordino.models.fit import FRAME
+from sordino.models.pair import Pairs, slopes
+from sordino.models.rows import Rows
+from sordino.models.way import SmoothRidge, TheilSen
+from sordino.noise import draw
+
+from .scenes import LABELS, NAMES, X, Y, models
+
+LEVER, COLLINEAR, FLIP = "a leverage point joins", "a row breaks the collinearity", "a label flips"
+
+
+def pair(name, kind):
+    """Features and targets of two neighbours under add_remove."""
+    _, x, y = models()[name]
+    x, y = x[:20], y[:20]
+    if kind == LEVER:
+        return (x, y), (np.vstack([x, np.full((1, x.shape[1]), 1.0)]), np.append(y, -1 if y.dtype.kind == "f" else 0))
+    if kind == COLLINEAR:
+        flat = np.repeat(x[:, :1], x.shape[1], axis=1)
+        odd = np.array([[1.0, *[-1.0] * (x.shape[1] - 1)]])
+        return (flat, y), (np.vstack([flat, odd]), np.append(y, y[0]))
+    if kind == FLIP:
+        return (x[:-1], y[:-1]), (x, np.append(y[:-1], -y[-1] if y.dtype.kind == "f" else 1 - y[-1]))
+    return (np.zeros_like(x), y), (np.vstack([np.zeros_like(x), np.ones((1, x.shape[1]))]), np.append(y, y[0]))
+
+
+KINDS = (LEVER, COLLINEAR, FLIP, "an all-zero column gains its only value")
+
+
+class Conversation:
+    """A way of fitting as a mechanism that can be recorded."""
+
+    def __init__(self, way):
+        self.way = way
+
+    def release(self, ask, draw):
+        return dict(self.way.converse(ask, draw))
+
+
+def conversation(model, x, y, salt=5):
+    way = model._way(x.shape[1])
+    held = model._rows(x, y, as_box(model.bounds_X, x.shape[1], "bounds_X"))
+    with held.bounded(FRAME, salt) as bounded:
+        return way, bounded.ask
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", NAMES)
+def test_neighbours_with_pinned_outcomes_look_the_same(name, kind):
+    model = models()[name][0]
+    (x0, y0), (x1, y1) = pair(name, kind)
+    way, ask = conversation(model, x0, y0)
+    first = record(Conversation(way), ask, draw)
+    outcomes = iter(first.draws)
+    second = record(Conversation(way), conversation(model, x1, y1)[1], lambda law: next(outcomes).outcome)
+    assert first.requests == second.requests
+    if name != "theil_sen":  # a choice among private cells: what leaves is the drawn point, and its cells are not comparable
+        assert first.visible == second.visible
+        assert [step.public for step in first.draws] == [step.public for step in second.draws]
+
+
+FULL = os.environ.get("SORDINO_AUDIT") == "full"
+AUDITED = [(name, kind) for i, name in enumerate(NAMES) for j, kind in enumerate(KINDS) if FULL or i % len(KINDS) == j]
+
+
+@pytest.mark.parametrize(("name", "kind"), AUDITED)
+def test_the_auditor_does_not_refute_the_claim(name, kind):
+    model = models()[name][0]
+    d0, d1 = pair(name, kind)
+
+    def release(data, n):
+        way, _ = conversation(model, *data)
+        out = []
+        for i in range(n):
+            _, ask = conversation(model, *data, salt=i)
+            out.append(tuple(way.converse(ask, draw)["theta"]))
+        return out
+
+    claimed, trials = (1.0, float(model._way(d0[0].shape[1]).cost.delta)), 5_000 if FULL else 150
+    found = audit(release, d0, d1, claimed=claimed, trials=trials, confidence=1 - 1e-7, vectorised=True)
+    assert found.verdict == "consistent", found
+
+
+def test_the_ridge_moves_by_less_than_its_scale_on_every_hostile_pair():
+    model = models()["smooth"][0]
+    for kind in KINDS:
+        (x0, y0), (x1, y1) = pair("smooth", kind)
+        way, ask = conversation(model, x0, y0)
+        one, other = way.rung(ask), way.rung(conversation(model, x1, y1)[1])
+        assert abs(one.index - other.index) <= 1
+        assert np.linalg.norm(one.location - other.location) <= float(min(one.scales[one.index], other.scales[other.index]))
+        assert one.scales == other.scales
+
+
+def test_a_wrong_smooth_bound_is_refuted():
+    """The twin that forgets that the smallest eigenvalue can be taken away: neighbours stand more than a rung apart."""
+
+    class Local(SmoothRidge):
+        def rung(self, ask):
+            honest = super().rung(ask)
+            found = ask.__self__.rows
+            smallest = float(np.linalg.eigvalsh(found[:, :-1].T @ found[:, :-1] / 2.0**40)[0])
+            alone = math.ceil(self.ridge.local(smallest) * 2**20)
+            return type(honest)(honest.location, int(self.ladder.cover(alone)), honest.scales, step=honest.step)
+
+    few = np.array([[1.0, 1.0], [-1.0, 1.0]] * 50), np.array([1.0, -1.0] * 50)
+    more = np.vstack([few[0], [[1.0, -1.0]]]), np.append(few[1], 1.0)
+    far = []
+    for cls in (Local, SmoothRidge):
+        way = cls(Fraction(1), 3)
+        model = models()["smooth"][0]
+        rungs = [way.rung(conversation(model, *data)[1]) for data in (few, more)]
+        far.append(abs(rungs[0].index - rungs[1].index))
+    assert far[0] > 1 >= far[1]
+
+
+def rings(n):
+    """Every cyclic order of n rows as its multiset of neighbours, with its probability."""
+    found = Counter()
+    for order in permutations(range(n)):
+        found[_neighbours(order)] += 1
+    total = sum(found.values())
+    return {made: Fraction(count, total) for made, count in found.items()}
+
+
+def _neighbours(order):
+    pairs = [tuple(sorted((order[i], order[i - 1]))) for i in range(len(order))] if len(order) > 1 else []
+    return tuple(sorted(pairs))
+
+
+def test_a_joining_row_takes_one_slope_out_of_a_ring_and_puts_two_in():
+    """The coupling, by listing: the new row put into every gap of every ring gives the rings of n + 1 rows, each as often as it should."""
+    for n in (1, 2, 3, 4, 5):
+        joined = Counter()
+        for order in permutations(range(n)):
+            for gap in range(n):
+                longer = (*order[:gap], n, *order[gap:])
+                joined[_neighbours(longer)] += Fraction(1, n * math.factorial(n))
+                before, after = Counter(_neighbours(order)), Counter(_neighbours(longer))
+                assert sum((before - after).values()) <= 1
+                assert sum((after - before).values()) <= 2
+        assert dict(joined) == rings(n + 1)
+
+
+def test_slopes_are_those_of_neighbours_and_flat_pairs_count_as_zero():
+    x, y = np.array([0.0, 1.0, 3.0, 7.0, 2.0]), np.array([0.0, 2.0, 1.0, 5.0, -4.0])
+    for n, count in ((0, 0), (1, 0), (2, 2), (5, 5)):
+        window = slopes(x[:n] * 2.0**20, y[:n] * 2.0**20, Pairs(3, 100), salt=1)
+        assert window.n == 3 * count
+    flat = slopes(np.zeros(10), np.arange(10.0), Pairs(4, 100), salt=9)
+    assert flat.n == 40
+    assert not flat.values[1:-1].any()
+    possible = {math.floor((y[i] - y[j]) / (x[i] - x[j]) * 2**20) for i, j in permutations(range(5), 2)}
+    seen = slopes(x * 2.0**20, y * 2.0**20, Pairs(20, 1000), salt=3).values[1:-1]
+    assert set(np.clip(list(possible), -(2**22), 2**22).tolist()) == set(seen.tolist())
+
+
+def test_the_price_of_a_slope_covers_three_moves_in_each_ring_and_two_replaced_ones():
+    joining, replaced = TheilSen(Fraction(1)), TheilSen(Fraction(1), "replace")
+    assert joining.steep.reach == Fraction(3, 2) * joining.rings
+    assert replaced.steep.reach == 2 * replaced.rings
+    for way in (joining, replaced):
+        assert way.steep.epsilon + way.level.epsilon == way.cost.epsilon == 1
+        assert all(certificate.check().sound for certificate in way.certificates())
+
+
+class ZeroSensitivity:
+    """The planted bug of a known library: noise on products scaled by the product of lower bounds, which is 0 when one of them is 0."""
+
+    def __call__(self, data, n):
+        x, y = data
+        low, high = 0.0, 1.0
+        scale = abs(low * high)
+        rng = np.random.default_rng()
+        square, moment = (x * x).sum(), (x * y).sum()
+        return [(square + scale * rng.laplace(), moment + rng.laplace()) for _ in range(n)]
+
+
+def test_the_auditor_catches_noise_of_sensitivity_zero():
+    d0 = np.array([0.2, 0.4]), np.array([0.1, 0.3])
+    d1 = np.array([0.2, 0.4, 1.0]), np.array([0.1, 0.3, 1.0])
+    found = audit(ZeroSensitivity(), d0, d1, claimed=(1.0, 1e-6), trials=1_000, vectorised=True)
+    assert found.verdict == "refuted"
+
+
+def test_a_lower_bound_of_zero_does_not_silence_the_noise():
+    """The same place in our own mechanism: bounds (0, 1) map to [-1, 1], and the noise is what it is for any bounds."""
+    scales = set()
+    for bounds in ((0, 1), (-1, 1), (5, 7), (-1e-9, 0)):
+        model = models()["adassp"][0].set_params(bounds_X=bounds)
+        scales.add(model._way(2).mechanism.scales)
+    assert len(scales) == 1
+    assert min(scales.pop()) > 0
+
+
+def test_rows_hide_themselves():
+    held = Rows(X, Y, as_box((-1, 1), 2, "bounds_X"), as_box((-1, 1), 1, "bounds_y"))
+    with held.bounded(FRAME, 1) as bounded:
+        for shown in (repr(held), repr(bounded)):
+            assert "0." not in shown.split(" at ")[0]
+    assert LABELS.sum() > 0

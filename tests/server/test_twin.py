@@ -1,0 +1,174 @@
+"""Two worlds that differ in one awkward person, the same draws, the same clock: every byte, status, header and tick is equal."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import uuid
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+from .hall import Still, Visitor, people, write
+from .tape import Tape, rekey
+
+AWKWARD = [
+    "new,n/a,?,perhaps,\"<script>alert(1)</script>\"", "new,-1e308,1e400,f,", "new,NaN,-inf,m,north", "new,,,,", "new,7,30,x,'; DROP TABLE",
+    "new,99999999999999999999,30,f,north", *(f"new,{i},{i},f,ward {i}" for i in range(60)),
+]  # fmt: skip
+STATEMENTS = [
+    "SELECT COUNT(*) AS n FROM admissions",
+    "SELECT COUNT(*) AS n FROM admissions WHERE age >= 18 OR age IS NULL",
+    "SELECT COUNT(DISTINCT patient) AS people FROM admissions",
+    "SELECT SUM(cost) AS s, AVG(cost) AS m FROM admissions",
+    "SELECT MEDIAN(cost) AS m FROM admissions",
+    "SELECT QUANTILE_CONT(cost, 0.9) AS q FROM admissions",
+    "SELECT VARIANCE(age) AS v FROM admissions",
+    "SELECT MIN(age) AS a, MAX(age) AS b FROM admissions",
+    "SELECT sex, COUNT(*) AS n, AVG(age) AS m FROM admissions GROUP BY sex ORDER BY n DESC",
+    "SELECT ward, COUNT(*) AS n FROM admissions GROUP BY ward",
+    "SELECT ward, MEDIAN(cost) AS m FROM admissions GROUP BY ward",
+    "SELECT MODE(sex) AS m FROM admissions",
+]
+SLOW = (5, 6, 7)  # their previews are simulated for seconds, on public rows
+Seen = list[tuple[Any, ...]]
+
+
+class World:
+    """A server on one table, and everything it showed."""
+
+    def __init__(self, folder: Path, rows: list[str], pinned: Tape | None, *, per_row: float, tick: int) -> None:
+        folder.mkdir()
+        self.clock, self.seen = Still(), []
+        self.tape = Tape(pinned, lambda: self.clock.move(per_row * len(rows)))
+        self.hall = Visitor(write(folder, rows=rows, tick=tick, epsilon=50, purses=""), execute=self.tape.execute, clock=self.clock)
+        self.token = self.hall.token()
+
+    def ask(self, method: str, path: str, token: str | None = None, key: str | None = None, **options: Any) -> Any:
+        """Ask, and write down all that an analyst could see or time."""
+        rekey(f"{len(self.seen)} {method} {path}")
+        start = self.clock.now()
+        answer = self.hall.ask(method, path, token or self.token, key, **options)
+        headers = sorted(answer.headers.multi_items())
+        self.seen.append((method, path, answer.status_code, headers, answer.content, round(self.clock.now() - start, 9)))
+        return answer
+
+
+def drive(world: World) -> None:
+    """Every route an analyst has."""
+    world.ask("GET", "/v1/datasets")
+    world.ask("GET", "/v1/openapi.json")
+    for number, sql in enumerate(STATEMENTS):
+        plan = world.ask("POST", "/v1/plans", json={"sql": sql}).json()["id"]
+        if number not in SLOW:
+            world.ask("GET", f"/v1/plans/{plan}/preview?within=500")
+        wish = {"epsilon": "1"} if number % 2 else {"epsilon": "0.5", "delta": "1e-7"}
+        paid = world.ask("POST", f"/v1/plans/{plan}/release", key=f"k{number}", json=wish).json()
+        world.ask("POST", f"/v1/plans/{plan}/release", key=f"k{number}", json=wish)
+        world.ask("POST", f"/v1/plans/{plan}/release", key=f"again{number}", json={"epsilon": "0.25"})
+        world.ask("POST", f"/v1/plans/{plan}/release", key=f"k{number}", json={"epsilon": "0.125"})
+        world.ask("GET", f"/v1/releases/{paid['id']}")
+        world.ask("GET", f"/v1/releases/{paid['id']}/card")
+    plan = world.ask("POST", "/v1/plans", json={"sql": STATEMENTS[0]}).json()["id"]
+    world.ask("POST", f"/v1/plans/{plan}/release", key="within", json={"within": 5})
+    world.ask("POST", f"/v1/plans/{plan}/release", key="too-much", json={"epsilon": 49})
+    world.ask("POST", "/v1/plans", json={"sql": "SELECT ward FROM admissions"})
+    world.ask("GET", "/v1/budget")
+    world.ask("GET", "/v1/ledger")
+    world.ask("GET", "/v1/datasets", token="srd_wrong")
+
+
+PAGES = [
+    "SELECT COUNT(*) AS n FROM admissions WHERE sex = 'x'",
+    "SELECT sex, SUM(age) AS s FROM admissions GROUP BY sex",
+    "SELECT ward, COUNT(*) AS n FROM admissions WHERE age < 90 GROUP BY ward",
+    "SELECT MEDIAN(age) AS m FROM admissions WHERE sex = 'f'",
+]
+
+
+def browse(world: World) -> None:
+    """Every page an analyst has."""
+
+    def post(path: str, **fields: str) -> Any:
+        return world.ask("POST", path, content=urlencode(fields).encode(), headers={"Content-Type": "application/x-www-form-urlencoded"})
+
+    def field(page: str, name: str) -> str:
+        found = re.search(rf'name="{name}" value="([^"]*)"', page)
+        return found[1] if found else ""
+
+    world.ask("GET", "/datasets")
+    world.ask("GET", "/login")
+    post("/login", token="srd_wrong")
+    post("/login", token=world.token)
+    world.ask("GET", "/datasets")
+    for sql in PAGES:
+        world.ask("GET", f"/ask?{urlencode({'sql': sql, 'within': '300', 'part': '1'})}")
+        page = world.ask("GET", f"/ask?{urlencode({'sql': sql, 'within': '300'})}").text
+        known = {name: field(page, name) for name in ("form", "plan", "key", "within")} | {"epsilon": "" if field(page, "within") else "1"}
+        paid = post("/pay", **known)
+        post("/pay", **known)
+        place = paid.headers["location"]
+        world.ask("GET", place)
+        world.ask("GET", place.partition("?")[0] + ".csv")
+        world.ask("GET", place.partition("?")[0] + ".json")
+        world.ask("GET", place.partition("?")[0] + ".card.html")
+        world.ask("GET", f"/improve?plan={known['plan']}&within=200")
+        world.ask("GET", "/history")
+    world.ask("GET", f"/why?plan={known['plan']}")
+    post("/pay", **{**known, "key": "f" * 32, "within": "", "epsilon": "49", "fresh": "1"})
+    for path in ("/ask?sql=SELECT+1", "/ask?build=1", "/history", "/owner", "/risk", "/learn", "/nothing", "/releases/none", "/datasets"):
+        world.ask("GET", path)
+    post("/logout", form=known["form"])
+    world.ask("GET", "/history")
+
+
+def both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, walk: Any = drive, *, tick: int = 60_000) -> tuple[Seen, Seen]:
+    seen = []
+    tape = None
+    for name, rows in (("one", people(400)), ("other", [*people(400), *AWKWARD])):
+        ids = (uuid.UUID(int=number, version=4) for number in range(1, 10**6))
+        monkeypatch.setattr(uuid, "uuid4", lambda ids=ids: next(ids))
+        marks = iter(range(1, 10**6))
+        monkeypatch.setattr(secrets, "token_urlsafe", lambda size, marks=marks: f"{next(marks):043d}")
+        monkeypatch.setattr(secrets, "token_hex", lambda size, marks=marks: f"{next(marks):032x}")
+        monkeypatch.setenv("SORDINO_STATE", str(tmp_path / f"state {name}"))
+        world = World(tmp_path / name, rows, tape, per_row=0.001, tick=tick)
+        try:
+            walk(world)
+        finally:
+            world.hall.close()
+        tape = tape or world.tape
+        seen.append(world.seen)
+    return seen[0], seen[1]
+
+
+def test_no_byte_no_header_and_no_tick_of_any_route_depends_on_one_person(tmp_path, monkeypatch):
+    one, other = both(tmp_path, monkeypatch)
+    assert len(one) > 80
+    assert {status for _, _, status, *_ in one} == {200, 201, 401, 402, 403, 409, 422}
+    for a, b in zip(one, other, strict=True):
+        assert a == b
+
+
+def test_no_byte_and_no_tick_of_any_page_depends_on_one_person(tmp_path, monkeypatch):
+    one, other = both(tmp_path, monkeypatch, browse)
+    assert len(one) > 45
+    assert {status for _, _, status, *_ in one} == {200, 303, 401, 402, 403, 404}
+    assert sum(status == 303 and path == "/pay" for _, path, status, *_ in one) == 2 * len(PAGES)
+    for a, b in zip(one, other, strict=True):
+        assert a == b
+
+
+def test_without_the_grid_the_clock_would_tell(tmp_path, monkeypatch):
+    """The check can fail: on a grid finer than the work, the time of a paid answer depends on the rows."""
+
+    def walk(world: World) -> None:
+        plan = world.ask("POST", "/v1/plans", json={"sql": STATEMENTS[0]}).json()["id"]
+        world.ask("POST", f"/v1/plans/{plan}/release", key="k", json={"epsilon": "1"})
+
+    one, other = both(tmp_path, monkeypatch, walk, tick=1)
+    assert one[0] == other[0]
+    assert one[1][:5] == other[1][:5]
+    assert one[1][5] != other[1][5]

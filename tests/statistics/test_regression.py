@@ -1,0 +1,211 @@
+"""Regression asked of a table: the formula, the coefficients and their bars, and that no person moves the draws beyond the price."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import sordino as sd
+from sordino.errors import QueryError
+from sordino.mechanisms.gaussian import largest_mu
+from sordino.mechanisms.normal_equations import NormalEquations
+from sordino.noise import draw
+from sordino.schema.column import Column
+from sordino.session.own import owned
+from sordino.statistics.regression_bar import extent
+from sordino.statistics.regression_formula import parse
+
+COLUMNS = {
+    "cost": Column("cost", "float", (0, 400)),
+    "age": Column("age", "int", (0, 100)),
+    "sex": Column("sex", "cat", keys=("f", "m", "x")),
+    "zip": Column("zip", "cat"),
+    "hi": Column("hi", "bool", keys=(False, True)),
+    "born": Column("born", "date", ("1950-01-01", "2000-01-01")),
+    "id": Column("id", "id"),
+    "odd name": Column("odd name", "float", (0, 1)),
+    "free": Column("free", "float"),
+}
+
+
+def test_a_formula_is_names_keys_and_plus_signs():
+    found = parse("cost ~ age +C( sex )+ `odd name`", COLUMNS)
+    assert found.target.column == "cost"
+    assert [part.name for part in found.parts] == ["age", "sex=m", "sex=x", "odd name"]
+    assert len(found.required) == 1
+    assert parse("hi ~ age", COLUMNS, binary=True).target.key is True
+    assert [part.name for part in parse("cost ~ hi", COLUMNS).parts] == ["hi"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "cost", "~ age", "cost ~", "cost ~ age ~ sex", "cost ~ age * sex", "cost ~ age - 1", "cost ~ 0 + age", "cost ~ age + ",
+        "cost ~ I(age)", "cost ~ C(zip)", "cost ~ zip", "cost ~ sex", "C(sex) ~ age", "cost ~ age + age", "cost ~ cost", "cost ~ born",
+        "cost ~ id", "cost ~ free", "cost ~ C(age)", "cost ~ unknown", "cost ~ __import__('os')", "cost ~ age; DROP TABLE t",
+        "cost ~ C(C(sex))", "cost ~ `age", "x" * 20_000, None, 5, "cost ~ log(age)", "cost ~ age:sex",
+    ],
+)  # fmt: skip
+def test_everything_else_is_refused_with_a_fix(text):
+    with pytest.raises(QueryError) as caught:
+        parse(text, COLUMNS)
+    assert caught.value.fix
+
+
+def town(n=4_000, seed=1, people=None):
+    rng = np.random.default_rng(seed)
+    age, sex = rng.integers(0, 101, n), rng.choice(["f", "m", "x"], n)
+    cost = 50 + 2.0 * age + 10 * (sex == "m") + rng.normal(0, 10, n)
+    rows = {"cost": cost, "age": age, "sex": sex, "hi": cost > 150}
+    return rows if people is None else rows | {"id": rng.integers(0, people, n)}
+
+
+def table(rows, **more):
+    facts = {"columns": {"age": {"type": "int", "bounds": (0, 100)}, "hi": "bool"}, "bounds": {"cost": (0, 400)}}
+    budget = {"budget": sd.Budget(epsilon=1000, delta=0.01), "ledger": ":memory:"}
+    return sd.table(rows, **facts, keys={"sex": ["f", "m", "x"]}, **budget, **more)
+
+
+def design(rows):
+    return np.column_stack([np.ones(len(rows["cost"])), rows["age"], rows["sex"] == "m", rows["sex"] == "x"])
+
+
+def test_with_little_noise_the_coefficients_are_the_least_squares():
+    rows = town(20_000)
+    truth = np.linalg.lstsq(design(rows), np.clip(rows["cost"], 0, 400), rcond=None)[0]
+    with table(rows) as held:
+        found = held.regress("cost ~ age + C(sex)").release(epsilon=100, delta=1e-4)
+        assert list(found.value) == ["intercept", "age", "sex=m", "sex=x"]
+        assert list(found.value.values()) == pytest.approx(truth, abs=1.0)
+        robust = held.regress("cost ~ age + C(sex)", loss="huber").release(epsilon=100, delta=1e-4)
+        assert robust.value["age"] == pytest.approx(truth[1], abs=0.1)
+        odds = held.regress("hi ~ age", loss="logistic").release(epsilon=100, delta=1e-4)
+        assert odds.value["age"] > 0.05
+        assert found.bar == "bound"
+        assert robust.bar == odds.bar == "none"
+        assert found.to_dict()["term"] == ["intercept", "age", "sex=m", "sex=x"]
+        assert found.card["mechanism"] == "NormalEquations"
+
+
+def test_all_coefficients_lie_within_the_bars_at_once():
+    """At least 95%; 200 draws with a true coverage of 95% have fewer than 166 hits with probability below 1e-7."""
+    rows = town(3_000)
+    truth = np.linalg.lstsq(design(rows), np.clip(rows["cost"], 0, 400), rcond=None)[0]
+    with table(rows) as held:
+        query = held.regress("cost ~ age + C(sex)")
+        plan, hits = query.settle(1, 1e-6), 0
+        (step,) = plan.steps.values()
+        with held.engine.bounded(plan.frames[0], 1) as bounded:
+            known = bounded.ask(step.mechanism.question)
+            for _ in range(200):
+                (answer,) = step.release(lambda _: known, draw, None)
+                low, high = np.array(list(answer.low.values())), np.array(list(answer.high.values()))
+                hits += bool(np.all((low <= truth) & (truth <= high)))
+    assert hits >= 166
+
+
+def test_bars_are_infinite_where_the_noise_hides_the_curvature_and_shrink_with_the_level():
+    mechanism = NormalEquations("0.1", 1e-6, 3)
+    few = mechanism.release(owned(mechanism, [[0.1, 0.2, 0.3]] * 5), draw)
+    low, high = extent(few, np.eye(3), 0.95)
+    assert np.isinf(low).all()
+    assert np.isinf(high).all()
+    rng = np.random.default_rng(3)
+    many = NormalEquations(10, 1e-6, 3)
+    drawn = many.release(owned(many, rng.uniform(-1, 1, (5_000, 3))), draw)
+    widths = [extent(drawn, np.eye(3), level)[1] - extent(drawn, np.eye(3), level)[0] for level in (0.5, 0.95, 0.999)]
+    assert (widths[0] < widths[1]).all()
+    assert (widths[1] < widths[2]).all()
+
+
+def test_groups_filters_and_intervals():
+    with table(town(6_000)) as held:
+        by = held.group_by("sex").regress("cost ~ age").release(epsilon=50, delta=1e-4)
+        assert by.to_dict()["sex"] == ["f", "f", "m", "m", "x", "x"]
+        assert by.to_dict()["coefficient"][1] == pytest.approx(2, abs=0.3)
+        adults = held.where("age >= 50").regress("cost ~ age").release(epsilon=50, delta=1e-4)
+        low, high = adults.interval(0.5)
+        assert adults.low["age"] <= low["age"] <= adults.value["age"] <= high["age"] <= adults.high["age"]
+        again = held.where("age >= 50").regress("cost ~ age").release(epsilon=50, delta=1e-4)
+        assert again.recalled
+        assert again.value == adults.value
+        with pytest.raises(QueryError, match="groups"):
+            held.group_by("sex").regress("cost ~ age", loss="huber").release(epsilon=1)
+        for call in (lambda: held.regress("hi ~ age", loss="x"), lambda: held.regress("cost ~ age", loss="logistic")):
+            with pytest.raises(QueryError):
+                call()
+
+
+def test_without_a_delta_it_is_refused_for_nothing():
+    rows = town(100)
+    facts = {"columns": {"age": {"type": "int", "bounds": (0, 100)}}, "bounds": {"cost": (0, 400)}, "ledger": ":memory:"}
+    with sd.table(rows, **facts, budget=sd.Budget(epsilon=3)) as held:
+        with pytest.raises(QueryError, match="SRD-102"):
+            held.regress("cost ~ age").release(epsilon=1)
+        assert held.budget.spent == 0
+
+
+def places(held, question, epsilon, outcomes=None):
+    """The laws of a release, in order: with outcomes given they are pinned, otherwise drawn and written down."""
+    plan = question(held).settle(epsilon, 1e-6)
+    laws, drawn = [], []
+
+    def pinned(law):
+        laws.append(law)
+        drawn.append(draw(law) if outcomes is None else outcomes[len(laws) - 1])
+        return drawn[-1]
+
+    plan.converse(lambda frame: held.engine.bounded(frame, 77), pinned)
+    return laws, drawn
+
+
+def spent(one, other, question):
+    """The mu that two neighbouring tables really use."""
+    first, drawn = places(one, question, 1)
+    second, _ = places(other, question, 1, drawn)
+    assert len(first) == len(second)
+    total = 0.0
+    for a, b in zip(first, second, strict=True):
+        assert a.scale == b.scale
+        scale = np.array([float(s) for s in a.scale]) if isinstance(a.scale, list) else float(a.scale)
+        total += float((((np.atleast_1d(a.location) - np.atleast_1d(b.location)) / scale) ** 2).sum())
+    return math.sqrt(total)
+
+
+QUESTIONS = {
+    "squares": lambda held: held.regress("cost ~ age + C(sex)"),
+    "groups": lambda held: held.group_by("sex").regress("cost ~ age"),
+    "filter": lambda held: held.where("age > 10").regress("cost ~ age"),
+    "huber": lambda held: held.regress("cost ~ age", loss="huber"),
+    "logistic": lambda held: held.regress("hi ~ age", loss="logistic"),
+}
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_no_person_moves_the_draws_by_more_than_the_price(name):
+    """A person with many extreme rows in every group leaves; the bounds of three rows in two groups hold."""
+    rows = town(300, people=60)
+    rows["id"][:30] = 999
+    rows["cost"] = np.where(rows["id"] == 999, 400.0, rows["cost"])
+    rows["age"] = np.where(rows["id"] == 999, 100, rows["age"])
+    rest = {column: values[rows["id"] != 999] for column, values in rows.items()}
+    price = float(largest_mu(Fraction(1), Fraction(1, 10**6)))
+    with table(rows, unit="id", max_rows=3, max_groups=2) as one, table(rest, unit="id", max_rows=3, max_groups=2) as other:
+        used = spent(one, other, QUESTIONS[name])
+    assert 0 < used <= price
+    if name in ("squares", "groups"):
+        assert used > 0.3 * price
+
+
+def test_a_price_for_one_row_does_not_cover_a_person_with_three():
+    """The broken twin: the same rows, priced as if each were a person of its own."""
+    rows = town(300, people=60)
+    rows["id"][:3] = 999
+    rows["cost"][:3], rows["age"][:3], rows["sex"][:3] = 400.0, 100, "m"
+    rest = {column: values[rows["id"] != 999] for column, values in rows.items()}
+    price = float(largest_mu(Fraction(1), Fraction(1, 10**6)))
+    with table(rows) as one, table(rest) as other:
+        assert spent(one, other, QUESTIONS["squares"]) > price

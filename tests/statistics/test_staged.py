@@ -1,0 +1,180 @@
+"""The mean in two stages: what it spends, how far one person moves what is noised, and when the planner asks for it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from statistics_world import Copies, World, context, seeded
+
+from sordino import statistics as st
+from sordino.errors import QueryError
+from sordino.lab import audit
+from sordino.schema.column import Column
+from sordino.statistics.staged import ROW, StagedStep, staging_pays
+
+WIDE = Column("x", "float", (-10_000, 10_000))
+SMALL = Column("x", "int", (0, 3))
+ONE = Fraction(1)
+
+
+def step(column: Column = WIDE, epsilon: Any = ONE, **facts: Any) -> StagedStep:
+    about = context(column, **facts)
+    return StagedStep("x", about.columns["x"].grid(), Fraction(epsilon), about)
+
+
+@pytest.mark.parametrize("relation", ["add_remove", "replace"])
+@pytest.mark.parametrize(("m", "g"), [(1, 1), (3, 2)])
+@pytest.mark.parametrize("rows", [None, 1000, 10**6])
+def test_quartiles_and_halves_together_cost_the_price(relation: str, m: int, g: int, rows: int | None) -> None:
+    grouped = g > 1
+    staged = step(relation=relation, person=m > 1, m=m, g=g, grouped=grouped, keys=(("a",), ("b",)) if grouped else None, rows=rows)
+    spread = (g if grouped else 1) * (2 if relation == "replace" and grouped else 1)
+    quartiles = sum(mechanism.epsilon * spread for mechanism in staged.mechanisms)
+    assert quartiles + staged.noise.epsilon == staged.cost.epsilon == 1
+    assert all(certificate.check().sound for certificate in staged.certificates())
+
+
+@pytest.mark.parametrize("relation", ["add_remove", "replace"])
+@pytest.mark.parametrize("rows", [1, 2])
+def test_inside_every_limits_one_person_moves_the_halves_by_the_claimed_reach_at_most(relation: str, rows: int) -> None:
+    staged = step(SMALL, relation=relation, person=rows > 1, m=rows)
+    people = [p for r in range(rows + 1) for p in product(range(4), repeat=r)]
+    worst = 0
+    for low, high in ((0, 3), (0, 1), (1, 3), (1, 2)):
+        limits = np.array([[low, high]], object)
+        for others in ((), (0, 2), (3, 3, 1)):
+
+            def halves(person: tuple[int, ...], low: int = low, high: int = high, limits: Any = limits, others: Any = others) -> Any:
+                values = [min(max(v, low), high) for v in (*others, *person)]
+                return staged.locations(np.array([len(values)], object), np.array([sum(values)], object), limits)
+
+            pairs = product(people, people) if relation == "replace" else ((person, ()) for person in people)
+            worst = max(worst, *(int(np.abs(halves(a) - halves(b)).sum()) for a, b in pairs))
+    assert 0.99 * staged.noise.reach < worst <= staged.noise.reach
+
+
+def test_with_a_public_size_a_replaced_row_moves_the_sum_by_the_width_of_the_limits() -> None:
+    staged = step(replace(SMALL, nulls=0), relation="replace", size=3, filtered=False)
+    limits = np.array([[1, 3]], object)
+    sums = {
+        t: staged.locations(np.array([3], object), np.array([sum(max(v, 1) for v in t)], object), limits)
+        for t in product(range(4), repeat=3)
+    }
+    pairs = ((a, b) for a in sums for b in sums if sum(x != y for x, y in zip(a, b, strict=True)) == 1)
+    assert max(int(np.abs(sums[a] - sums[b]).sum()) for a, b in pairs) == ROW <= staged.noise.reach
+
+
+def test_limits_lie_around_the_quartiles_and_inside_the_bounds() -> None:
+    staged = step(Column("x", "int", (0, 1000)))
+    assert staged.limits([400, 420]) == (330, 490)
+    assert staged.limits([420, 400]) == (330, 490)
+    assert staged.limits([5, 5]) == (1, 9)
+    assert staged.limits([0, 1000]) == (0, 1000)
+
+
+def normal(seed: int, column: Column, number: int = 1000) -> World:
+    grid = column.grid()
+    x = np.random.default_rng(seed).normal(50, 10, number)
+    return World({"x": column}, {"x": [int(v) for v in np.floor(x / float(grid.step)).astype(np.int64) - grid.low]})
+
+
+def test_wide_bounds_cost_hardly_anything() -> None:
+    staged = step(rows=1000)
+    answers = staged.release(Copies(normal(1, WIDE), 200).ask, seeded(), Copies(normal(1, WIDE), 200).groups)
+    truth = np.mean([float((v + WIDE.grid().low) * WIDE.grid().step) for v in normal(1, WIDE).values["x"]])
+    values = np.array([a.value for a in answers])
+    assert np.sqrt(np.mean((values - truth) ** 2)) < 0.3  # clamped, the noise alone is 20
+    assert np.mean([a.low <= truth <= a.high for a in answers]) > 0.85
+    assert all(staged.interval(a, 0.95) == (a.low, a.high) for a in answers[:3])
+    low, high = staged.interval(answers[0], 0.5)
+    assert answers[0].low < low < high < answers[0].high
+
+
+HOSTILE = {
+    "two heaps": ([0] * 30 + [3] * 30, [0] * 30 + [3] * 31),
+    "all ties": ([2] * 60, [2] * 60 + [0]),
+    "at the bounds": ([3] * 60, [3] * 61),
+}
+
+
+@pytest.mark.parametrize("pair", HOSTILE)
+def test_hostile_neighbours_do_not_refute_the_price_and_a_twin_with_an_eighth_of_the_noise_is_refuted(pair: str) -> None:
+    worlds = [World({"x": SMALL}, {"x": list(rows)}) for rows in HOSTILE[pair]]
+    staged = step(SMALL, 2)
+
+    def release(staged: StagedStep) -> Any:
+        draw = seeded(7)
+
+        def many(world: World, number: int) -> list[float]:
+            copies = Copies(world, number)
+            return [answer.raw[0] + answer.raw[1] for answer in staged.release(copies.ask, draw, copies.groups)]
+
+        return many
+
+    honest = audit(release(staged), *worlds, claimed=2.0, trials=600, vectorised=True, confidence=1 - 1e-7)
+    assert honest.verdict == "consistent"
+
+    class Twin(StagedStep):
+        @property
+        def noise(self) -> Any:  # type: ignore[override]
+            return replace(super().noise, reach=super().noise.reach // 8)
+
+    twin = Twin(staged.column, staged.grid, staged.epsilon, staged.context)
+    caught = audit(release(twin), *worlds, claimed=2.0, trials=600, vectorised=True, confidence=1 - 1e-7)
+    assert caught.verdict == "refuted"
+
+
+def chosen(column: Column, epsilon: Any, **facts: Any) -> str:
+    return next(iter(st.mean("x").ways(Fraction(epsilon), Fraction(0), context(column, **facts))))
+
+
+def test_the_planner_asks_in_two_stages_where_rows_suffice_and_tight_bounds_lose_little() -> None:
+    assert chosen(WIDE, 1, rows=1000) == "two_stage"
+    assert chosen(WIDE, 1) == "laplace"  # nobody knows how many rows there are
+    assert chosen(WIDE, "0.1", rows=1000) == "laplace"  # too few for the quartiles
+    assert chosen(WIDE, "0.1", rows=10_000) == "laplace"  # tight bounds would lose more than a tenth
+    assert chosen(WIDE, "0.1", rows=100_000) == "two_stage"
+    assert chosen(Column("x", "int", (0, 10)), 1, rows=10**6) == "laplace"  # limits could save nothing
+    assert chosen(WIDE, 1, rows=10**6, grouped=True, keys=(("a",),)) == "laplace"
+    symmetric = replace(WIDE, shape="symmetric")
+    assert chosen(symmetric, 1, rows=1000) == "smooth"
+    assert chosen(symmetric, 1) == "laplace"
+    assert chosen(Column("x", "float", (-1e12, 1e12), shape="symmetric"), 1, rows=1000) == "two_stage"
+
+
+@pytest.mark.parametrize("epsilon", ["0.5", "1", "2"])
+@pytest.mark.parametrize("rows", [1000, 10_000, 10**6])
+def test_at_tight_bounds_the_predicted_error_is_within_a_tenth(epsilon: str, rows: int) -> None:
+    """Bounds ten standard deviations apart: the error of sampling and the worst noise inside them, two stages against one."""
+    column = Column("x", "float", (0, 100))
+    about = context(column, rows=rows)
+    if not staging_pays(column.grid(), Fraction(epsilon), about):
+        return
+    sampling = 10 / np.sqrt(rows)
+    staged, clamped = step(column, epsilon, rows=rows), st.mean("x", "clamped").step(Fraction(epsilon), Fraction(0), about)
+    half = np.sqrt(2)  # rmse is quoted for a mean at a bound; in the middle it is smaller by the root of two
+    errors = [np.hypot(sampling, way.rmse(rows) / half) for way in (staged, clamped)]  # type: ignore[operator]
+    assert errors[0] <= 1.1 * errors[1]
+
+
+def test_methods_are_part_of_the_question_and_unknown_ones_are_refused() -> None:
+    words = [st.mean("x", method).question() for method in ("auto", "clamped", "two_stage", "trimmed")]
+    assert words[0] == {"statistic": "mean", "column": "x"}
+    assert len({str(word) for word in words}) == 4
+    assert st.mean("x", bounds="private").question()["bounds"] == "private"
+    for bad in (lambda: st.mean("x", "median"), lambda: st.mean("x", bounds=(0, 1)), lambda: st.mean("x", "clamped", "private")):
+        with pytest.raises(QueryError):
+            bad()
+
+
+def test_a_mean_beside_a_count_is_still_read_off_one_draw() -> None:
+    about = context(replace(WIDE, nulls=0), rows=10**6)
+    asked = {"n": st.count(), "a": st.mean("x"), "s": st.sum("x")}
+    assert len(st.plan_steps(asked, ONE, Fraction(0), about).parts) == 1
+    alone = {"n": st.count(), "a": st.mean("x", "two_stage"), "s": st.sum("x")}
+    assert len(st.plan_steps(alone, ONE, Fraction(0), about).parts) == 2
