@@ -43,7 +43,7 @@ soak: $(STAMP)  ## the ledger under thousands of kills
 	@$(BIN)/python -m tests.ledger.soak
 
 docs: $(STAMP)  ## the site in build/site, and every example in it
-	@$(BIN)/python -m pytest tests/test_documents.py tests/test_notes.py
+	@$(BIN)/python -m pytest tests/test_documents.py tests/test_notes_map.py
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet && echo "open build/site/index.html"
 
 clean:  ## forget the environment

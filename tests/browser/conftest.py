@@ -1,4 +1,4 @@
-"""A real browser: Debian's chromium, headless, one for the whole run of a worker."""
+"""A real browser: Debian's chromium, headless, one for each module: while it runs, the thread has an event loop of its own."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import shutil
 import pytest
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium():
     path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if path is None:

@@ -30,7 +30,7 @@ def test_a_slice_of_mechanisms_and_statistics_stands(tmp_path, capsys):
     assert "nothing refuted" in text
     for word in ("certificate", "exact", "sampled", "replay", "one run", "Laplace", "median, by private keys", "audit-mechanisms.svg"):
         assert word in text, word
-    assert (tmp_path / "audit-mechanisms.svg").read_text().startswith("<svg")
+    assert (tmp_path / "img" / "audit-mechanisms.svg").read_text().startswith("<svg")
     assert "0 wrong" in capsys.readouterr().out
 
 
@@ -102,13 +102,10 @@ def test_a_quiet_twin_in_the_catalogue_is_refuted_by_every_method_that_can(tmp_p
     monkeypatch.setattr("sordino.lab.case.catalog", lambda: (Quiet,))
     monkeypatch.setattr(Quiet, "examples", classmethod(lambda cls: (cls(Fraction(1)),)))
     effort = Effort(seconds=0.2, most=20_000, epsilons=(Fraction(1),))
-    found = {case.method: module._one(case, effort) for case in mechanism_cases(effort)}
-    assert {method: item["verdict"] for method, item in found.items()} == {
-        "certificate": "refuted",
-        "exact": "refuted",
-        "sampled": "refuted",
-        "replay": "consistent",
-    }
+    found: dict[str, set[str]] = {}
+    for case in mechanism_cases(effort):
+        found.setdefault(case.method, set()).add(module._one(case, effort)["verdict"])
+    assert found == {"certificate": {"refuted"}, "exact": {"refuted", "does not apply"}, "sampled": {"refuted"}, "replay": {"consistent"}}
 
 
 def test_cases_travel_to_another_process_and_results_are_plain(tmp_path):

@@ -73,7 +73,10 @@ def test_what_the_span_cuts_off_is_never_held_against_a_mechanism():
         assert found.verdict == "consistent"
     wide, narrow = (exact(Laplace(1), 0, 1, span=span).epsilon_lower for span in (200, 4))
     assert narrow < wide
-    assert exact(Laplace(TENTH), 0, 1, span=2).epsilon_lower == 0
+    blind = exact(Laplace(TENTH), 0, 1, span=2)
+    assert blind.epsilon_lower == 0
+    assert blind.cut > 0.5
+    assert "beyond the span" in repr(blind)
 
 
 class Wide(Laplace):

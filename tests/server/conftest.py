@@ -12,3 +12,5 @@ def hall(tmp_path):
     visitor = Visitor(write(tmp_path))
     yield visitor
     visitor.close()
+    if (log := tmp_path / "owner.log").exists():  # shown beside a test that failed
+        print(log.read_text(encoding="utf-8"))

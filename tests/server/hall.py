@@ -18,6 +18,7 @@ DATASET = """
 [dataset]
 name = "{name}"
 ledger = "{name}.ledger"
+owner_log = "owner.log"
 [privacy]
 unit = "patient"
 unit_column = "patient"

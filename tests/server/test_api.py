@@ -22,12 +22,14 @@ def test_a_question_is_planned_previewed_paid_and_shown_again(hall):
     shown = hall.ask("GET", f"/v1/plans/{plan}/preview?within=40", token).json()
     assert shown["best"]["epsilon"] > 0
     assert "nothing read, nothing spent" in shown["text"]
+    assert shown["recorded"] is None
     assert hall.spent(token) == 0
     paid = hall.ask("POST", f"/v1/plans/{plan}/release", token, "k1", json={"within": 40})
     assert paid.status_code == 200
     answer = paid.json()
     assert answer["paid"] is True
     assert hall.spent(token) == pytest.approx(shown["best"]["epsilon"])
+    assert hall.ask("GET", f"/v1/plans/{plan}/preview?within=45", token).json()["recorded"] == answer["id"]
     again = hall.ask("GET", f"/v1/releases/{answer['id']}", token).json()
     assert again["columns"] == answer["columns"]
     card = hall.ask("GET", f"/v1/releases/{answer['id']}/card", token).json()

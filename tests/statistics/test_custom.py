@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from fractions import Fraction
 from itertools import combinations_with_replacement as choose
@@ -121,6 +122,7 @@ NASTY: dict[str, Any] = {
     "complex": lambda x: 1j,
     "huge": lambda x: 10**400,
     "recursion": lambda x: NASTY["recursion"](x),
+    "leaves": lambda x: sys.exit(3),
 }
 
 

@@ -22,6 +22,7 @@ NUMBERS = [
     st.counts(["p"]),
     st.sum("x"),
     st.mean("x"),
+    st.mean("y", "two_stage"),
     st.means(["x", "y"]),
     st.variance("y"),
     st.std("x"),

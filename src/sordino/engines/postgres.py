@@ -8,14 +8,12 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-from sordino.engines.array import column_array
-from sordino.engines.dialect import render
-from sordino.engines.header import Place, check_columns
+from sordino.engines.header import Place
 from sordino.engines.postgres_cursor import DIALECT, Cursor
+from sordino.engines.reader import HELD, Reader
 from sordino.engines.remote import Remote
-from sordino.engines.scan import Scan, broken
-from sordino.engines.text import Text, check, used
-from sordino.engines.value import Field, quote, quoted
+from sordino.engines.scan import broken
+from sordino.engines.value import quote, quoted
 from sordino.errors import QueryError
 from sordino.schema.column import Column
 from sordino.schema.frame import Frame
@@ -59,7 +57,7 @@ def address(source: Any) -> tuple[str, str] | None:
     return urlunsplit(parts._replace(query=urlencode(options))), table
 
 
-class Postgres:
+class Postgres(Reader):
     """Rows of one table or view. Opening reads its column names and types; `bounded` is the first moment a row is read. Thread-safe."""
 
     def __init__(self, source: Any, columns: tuple[Column, ...]) -> None:
@@ -67,46 +65,19 @@ class Postgres:
         if found is None:
             raise broken("this is not an address of PostgreSQL.", "Write 'postgres://user@host/database?table=people'.")
         self._server, table = found
-        self.columns = {column.name: column for column in columns}
-        self._turn, self._closed = threading.BoundedSemaphore(AT_ONCE), False
         self._driver = _driver()
-        self.source, self._relation, self._types, self._temporary = self._header(table)
-        check_columns(columns, self.header())
-
-    def header(self) -> tuple[str, ...]:
-        """The column names of the table."""
-        return tuple(self._types)
-
-    def check(self, frame: Frame) -> None:
-        """Refuse what cannot be read, before anything is charged. Nobody is asked."""
-        check(frame, self.columns)
-        render(self._text(frame, 0).bounded(), DIALECT)
-
-    def close(self) -> None:
-        self._closed = True
-
-    def __enter__(self) -> Postgres:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def __repr__(self) -> str:
-        return f"Postgres({len(self._types)} columns)"
-
-    def __reduce__(self) -> Any:
-        raise TypeError("an engine stays in its process; open the source again")
+        place, self._relation, self._types, self._temporary = self._header(table)
+        super().__init__(place, columns, {name: STORED.get(stored, "text") for name, stored in self._types.items()}, DIALECT, portable=True)
+        self._turn = threading.BoundedSemaphore(AT_ONCE)
 
     @contextlib.contextmanager
     def bounded(self, frame: Frame, salt: int) -> Iterator[Remote]:
         """The bounded table of one release in one snapshot, gone when the block ends."""
-        if self._closed:
-            raise QueryError("SRD-205", "the engine is closed.", "Open the source again.")
+        self._open()
         with self._turn, contextlib.closing(self._connected()) as connection:
             text = self._text(frame, salt)
-            cursor = Cursor(connection, {"held": self._scanned(frame)}, {"held": dict(self._columns(frame).values())})
-            for name, table in text.held.items():
-                cursor.register(name, {part: column_array(values, number=False) for part, values in table.items()})
+            cursor = Cursor(connection, {HELD: self._scanned(frame)}, self._stored(frame))
+            self._hold(cursor, text)
             rows, snapshot = text.bounded(), "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
             if self._temporary:
                 # the table's shape first, because a read-only transaction may fill a temporary table but not make one
@@ -118,18 +89,8 @@ class Postgres:
                 connection.execute(snapshot)
             yield Remote(cursor, text, "bounded")
 
-    def _columns(self, frame: Frame) -> dict[str, tuple[str, str]]:
-        """The columns a frame reads: what each is called here and how it is stored."""
-        names = [column.name for column in used(frame, self.columns)]
-        return {name: (f"c{i}", STORED.get(self._types[name], "text")) for i, name in enumerate(names)}
-
-    def _text(self, frame: Frame, salt: int) -> Text:
-        kinds = {"decimal": "other"}
-        fields = {name: Field(alias, kinds.get(stored, stored)) for name, (alias, stored) in self._columns(frame).items()}
-        return Text(frame, self.columns, Scan("held", fields), salt, portable=True)
-
     def _scanned(self, frame: Frame) -> str:
-        reads = [f"{_tame(quote(name), self._types[name])} AS {alias}" for name, (alias, _) in self._columns(frame).items()]
+        reads = [f"{_tame(quote(name), self._types[name])} AS {alias}" for name, alias in self._aliases(frame).items()]
         return f"(SELECT {', '.join(reads) or '1 AS one'} FROM {self._relation})"
 
     def _connected(self) -> Any:

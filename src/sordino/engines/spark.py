@@ -12,15 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino.engines.array import column_array
 from sordino.engines.dialect import Stored, render
-from sordino.engines.header import Place, check_columns
+from sordino.engines.header import Place
+from sordino.engines.reader import HELD, Reader
 from sordino.engines.remote import Remote
-from sordino.engines.scan import Scan, broken
+from sordino.engines.scan import broken
 from sordino.engines.spark_dialect import Spark as Dialect
 from sordino.engines.spark_session import frame_of, pinned, quiet, undisturbed
-from sordino.engines.text import Text, check, used
-from sordino.engines.value import Field
 from sordino.errors import QueryError
 from sordino.schema.column import Column
 from sordino.schema.frame import Frame
@@ -37,55 +35,28 @@ STORED = {
 _numbers = itertools.count()
 
 
-class Spark:
+class Spark(Reader):
     """Rows of a DataFrame, a table or Parquet. Opening reads names and types; `bounded` is the first moment a row is read. Thread-safe."""
 
     def __init__(self, source: Any, columns: tuple[Column, ...], *, portable: bool = False) -> None:
         self._frame, paths = frame_of(source)
-        self.source, self.columns, self.portable = Place(paths), {column.name: column for column in columns}, portable
-        self._turn, self._pid, self._closed = threading.BoundedSemaphore(AT_ONCE), os.getpid(), False
-        self._types = {field.name: field.dataType for field in self._frame.schema.fields}
         names = self._frame.columns
+        self._types = {field.name: field.dataType for field in self._frame.schema.fields}
         if len(self._types) < len(names):
             twice = sorted(name for name in self._types if names.count(name) > 1)[0]
             raise broken(f"the source has several columns named {twice!r}.", "Give every column a name of its own.")
-        check_columns(columns, names)
-
-    def header(self) -> tuple[str, ...]:
-        """The column names of the source."""
-        return tuple(self._types)
-
-    def check(self, frame: Frame) -> None:
-        """Refuse what cannot be read, before anything is charged. Nobody is asked."""
-        check(frame, self.columns)
-        render(self._text(frame, 0).bounded(), DIALECT)
-
-    def close(self) -> None:
-        self._closed = True
-
-    def __enter__(self) -> Spark:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def __repr__(self) -> str:
-        return f"Spark({len(self._types)} columns)"
-
-    def __reduce__(self) -> Any:
-        raise TypeError("an engine stays in its process; open the source again")
+        super().__init__(Place(paths), columns, {name: _kind(stored) for name, stored in self._types.items()}, DIALECT, portable)
+        self._turn, self._pid = threading.BoundedSemaphore(AT_ONCE), os.getpid()
 
     @contextlib.contextmanager
     def bounded(self, frame: Frame, salt: int) -> Iterator[Remote]:
         """The bounded table of one release, persisted so that every question sees the same rows, and gone when the block ends."""
-        if self._closed:
-            raise QueryError("SRD-205", "the engine is closed.", "Open the source again.")
+        self._open()
         if os.getpid() != self._pid:
             raise QueryError("SRD-205", "a Spark session does not survive a fork.", "Open the source again in this process.")
         with self._turn, quiet(), undisturbed(self._frame.sparkSession), self._scanned(frame) as (session, name):
-            text, cursor = self._text(frame, salt), Cursor(session, {"held": dict(self._columns(frame).values())})
-            for table, parts in text.held.items():
-                cursor.register(table, {part: column_array(values, number=False) for part, values in parts.items()})
+            text, cursor = self._text(frame, salt), Cursor(session, self._stored(frame))
+            self._hold(cursor, text)
             # the name makes the plan this release's own: Spark shares what it persists between equal plans
             rows = cursor.said(text.bounded()).where(f"'{name}' = '{name}'").persist(_level())
             try:
@@ -96,29 +67,19 @@ class Spark:
 
     @contextlib.contextmanager
     def _scanned(self, frame: Frame) -> Iterator[tuple[Any, str]]:
-        """A session of this release's own over the same cluster, in which `held` are the columns the frame reads."""
+        """A session of this release's own over the same cluster, in which HELD are the columns the frame reads."""
         user, name = self._frame.sparkSession, f"sordino_{os.getpid()}_{next(_numbers)}"
         session = pinned(user)
         places = {column: f"c{i}" for i, column in enumerate(self._types)}
         # renamed by position: names that differ by case alone are different columns
         self._frame.toDF(*places.values()).createGlobalTempView(name)
         try:
-            reads = [f"{_tame(places[column], self._types[column])} AS {alias}" for column, (alias, _) in self._columns(frame).items()]
+            reads = [f"{_tame(places[column], self._types[column])} AS {alias}" for column, alias in self._aliases(frame).items()]
             everyone = user.conf.get("spark.sql.globalTempDatabase", "global_temp")
-            session.sql(f"SELECT {', '.join(reads) or '1 AS one'} FROM {everyone}.{name}").createOrReplaceTempView("held")
+            session.sql(f"SELECT {', '.join(reads) or '1 AS one'} FROM {everyone}.{name}").createOrReplaceTempView(HELD)
             yield session, name
         finally:
             user.catalog.dropGlobalTempView(name)
-
-    def _columns(self, frame: Frame) -> dict[str, tuple[str, str]]:
-        """The columns a frame reads: what each is called here and how it is stored."""
-        names = [column.name for column in used(frame, self.columns)]
-        return {name: (f"c{i}", STORED.get(self._types[name].typeName(), "text")) for i, name in enumerate(names)}
-
-    def _text(self, frame: Frame, salt: int) -> Text:
-        kinds = {"decimal": "other"}
-        fields = {name: Field(alias, kinds.get(stored, stored)) for name, (alias, stored) in self._columns(frame).items()}
-        return Text(frame, self.columns, Scan("held", fields), salt, self.portable)
 
 
 class Found:
@@ -166,9 +127,13 @@ def _array(column: Any) -> NDArray[Any]:
     return values if missing is None else np.ma.masked_array(values, mask=missing)
 
 
+def _kind(stored: Any) -> str:
+    return STORED.get(stored.typeName(), "text")
+
+
 def _tame(x: str, stored: Any) -> str:
     """A column as one of a few types: moments as timestamps within what can be named, other types as valid text compared by bytes."""
-    kind = STORED.get(stored.typeName(), "text")
+    kind = _kind(stored)
     if kind in ("date", "timestamp"):
         word = kind.upper()
         # one day beyond the days that can be named

@@ -34,6 +34,7 @@ class Enumeration:
     outcomes: int
     witness: tuple[str, str]
     curve: tuple[tuple[float, float], ...]  # epsilon, delta of the worst pair
+    cut: float = 0.0  # the probability of draws beyond the span, which is held against nobody and hides what it hides
     confidence: float = 1.0
 
     @property
@@ -47,12 +48,13 @@ class Enumeration:
 
     def __repr__(self) -> str:
         epsilon, delta = self.claimed
+        beyond = f"; draws lie beyond the span with probability {self.cut:.2g}" if self.cut > 1e-6 else ""
         return (
             f"exact: {self.verdict}, claimed epsilon {epsilon:.6g}, delta {delta:.6g}\n"
             f"  epsilon is {self.epsilon_lower:.6g} at the claimed delta\n"
             f"  delta is {self.delta_lower:.6g} at the claimed epsilon\n"
             f"  witness: {' against '.join(text if len(text) <= 60 else text[:59] + '…' for text in self.witness)}\n"
-            f"  {self.pairs:,} pairs of neighbours, {self.outcomes:,} outcomes, listed one by one"
+            f"  {self.pairs:,} pairs of neighbours, {self.outcomes:,} outcomes, listed one by one{beyond}"
         )
 
     def plot(self) -> Picture:
@@ -142,7 +144,8 @@ def _worst(laws: list[tuple[Listing, Listing, tuple[str, str]]], claim: tuple[fl
     top = 1.5 * max(epsilon, min(best[0], 50.0), 0.1)
     curve = tuple((e, best[2].delta(e)) for e in np.linspace(0.0, top, 41).tolist())
     size = sum(len(q.law) for q in {id(law): law for p, q, _ in laws for law in (p, q)}.values())
-    return Enumeration(claim, max(item[0] for item in scored), max(item[1] for item in scored), len(laws), size, best[3], curve)
+    cut = max(law.cut for p, q, _ in laws for law in (p, q))
+    return Enumeration(claim, max(item[0] for item in scored), max(item[1] for item in scored), len(laws), size, best[3], curve, cut)
 
 
 class _Pair:

@@ -43,6 +43,8 @@ def _gathered(values: NDArray[Any] | list[Any]) -> NDArray[Any] | dict[Hashable,
     if all(isinstance(value, dict) for value in values):
         keys = dict.fromkeys(key for value in values for key in value)
         return {key: np.array([value.get(key, math.nan) for value in values], float) for key in keys}
+    if all(isinstance(value, np.ndarray) and value.shape == values[0].shape for value in values):
+        return np.stack(values)
     if all(isinstance(value, int) for value in values):
         return np.array(values, np.int64)
     if all(isinstance(value, Refused | Real) or hasattr(value, "__float__") for value in values):

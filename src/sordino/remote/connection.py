@@ -91,7 +91,8 @@ class RemoteQuery:
         said = {"within": within, "within_rank": within_rank, "epsilon": epsilon}
         wishes = urlencode({name: value for name, value in said.items() if value is not None})
         found = self.remote.ask("GET", f"/v1/plans/{self.id}/preview?{wishes}")
-        found.pop("text", None)
+        for extra in ("text", "recorded"):
+            found.pop(extra, None)
         best = None if found["best"] is None else _line(found["best"])
         return Preview(**{**found, "lines": tuple(map(_line, found["lines"])), "best": best, "notes": tuple(found["notes"])})
 

@@ -93,7 +93,8 @@ def routes(house: House, desk: Desk, worker: Worker) -> APIRouter:
         _, _, query = await worker.free(house.query, who(request), id)
         prices = EPSILONS if epsilon is None else (str(epsilon),)
         found = await worker.free(lambda: query.preview(epsilons=prices, within=within, within_rank=within_rank))
-        return answer({**found.to_dict(), "text": str(found)})
+        good = await worker.free(lambda: Errand(query, Wish(epsilon, None, within, within_rank), "", "").recorded())
+        return answer({**found.to_dict(), "recorded": None if good is None else good.id, "text": str(found)})
 
     @api.post("/plans/{id}/release", response_model=Released, responses=errors(402, 409, 500))
     async def release(request: Request, id: PlanId, body: Order, key: Key) -> Response:

@@ -102,7 +102,7 @@ class Errand:
         earlier = timed.book.find(self.request)
         if earlier is not None:
             return self._replayed(earlier)
-        recorded = None if self.wish.fresh else self._recorded(pinned)
+        recorded = None if self.wish.fresh else self.recorded(pinned)
         if recorded is not None:
             return Paid(recorded.to_bytes(), recorded.id)
         wish, table = self.wish, self.query.table
@@ -118,7 +118,7 @@ class Errand:
             raise ReleaseFailed("SRD-402", "The charge stands and no answer was recorded.", "Ask again as a new release.")
         return Paid(earlier.answer)
 
-    def _recorded(self, pinned: str | None) -> Release | None:
+    def recorded(self, pinned: str | None = None) -> Release | None:
         """A recorded answer that is good enough; for a repeated request the one it was given, though a better one may be there by now."""
         if pinned is not None:
             return next((item for item in self.query.recorded() if item.id == pinned), None)

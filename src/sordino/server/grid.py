@@ -20,7 +20,7 @@ from sordino.server.problem import Refusal, problem, unexpected
 __all__ = ["HEADERS", "Grid", "Turn"]
 
 LARGEST = 64 * 1024  # bytes of a request's body
-PATIENCE = 20.0  # seconds between two parts of it
+PATIENCE = 20.0  # seconds for all of it to arrive
 EXEMPT = ("/static/", "/learn", "/v1/openapi.json")  # these touch no dataset, whoever asks
 CONTENT = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'"
 HEADERS = {
@@ -68,17 +68,18 @@ class Grid:
     async def _whole(self, receive: Receive) -> bytes | None:
         """The body; one byte too many if it is too large; None if it never came."""
         parts, size = [], 0
-        while size <= LARGEST:
-            try:
-                message = await asyncio.wait_for(receive(), PATIENCE)
-            except TimeoutError:
-                return None
-            if message["type"] == "http.disconnect":
-                return None
-            parts.append(message.get("body", b""))
-            size += len(parts[-1])
-            if not message.get("more_body"):
-                break
+        try:
+            async with asyncio.timeout(PATIENCE):
+                while size <= LARGEST:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        return None
+                    parts.append(message.get("body", b""))
+                    size += len(parts[-1])
+                    if not message.get("more_body"):
+                        break
+        except TimeoutError:
+            return None
         return b"".join(parts)
 
     async def _answer(self, scope: Scope, body: bytes, answer: list[Message]) -> None:

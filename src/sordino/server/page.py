@@ -51,7 +51,7 @@ def pages(house: House, desk: Desk, worker: Worker, visits: Visits) -> APIRouter
         """The question, its price and why; with `part` only the price, for the script that keeps it up to date."""
         person, said = visits.of(request).person, dict(request.query_params)
         facts, chosen, problem = house.facts(person), said.get("dataset"), None
-        asked: dict[str, Any] = {"preview": None, "slider": None, "rows": [], "plan": None, "picture": None, "key": None}
+        asked: dict[str, Any] = {"preview": None, "slider": None, "rows": [], "plan": None, "picture": None, "key": None, "recorded": None}
         try:
             name, _ = house.dataset(person, chosen or (facts[0]["name"] if facts else None))
             chosen = name
@@ -113,7 +113,10 @@ def _priced(house: House, name: str, sql: str, within: float | None) -> dict[str
         found = query.preview(within=wish.at)  # a first wish in the middle of the list, so that there is a price to see
     plotted = any(known.half_width or known.ranks for line in found.lines for known in line.forecasts)
     at = slider(found, within)
-    made = {"preview": found, "slider": at, "rows": rows_of(found), "plan": plan.id, "key": secrets.token_hex(16)}
+    wished = within or (at and not query.asked.by and at.at) or None
+    good = None if wished is None else query.recall(None, query._wish(wished, None))
+    free = None if good is None else good.id
+    made = {"recorded": free, "preview": found, "slider": at, "rows": rows_of(found), "plan": plan.id, "key": secrets.token_hex(16)}
     return {**made, "picture": found.plot() if plotted else None}
 
 

@@ -54,6 +54,7 @@ class Priced(BaseModel):
     problem: str
     notes: list[str]
     budget: str
+    recorded: str | None  # the id of a recorded answer that is good enough for the wish, and so free
     text: str
 
 

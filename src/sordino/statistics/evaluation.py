@@ -31,7 +31,7 @@ def called(function: Any, *arguments: Any) -> Any:
         warnings.simplefilter("ignore")
         try:
             return function(*arguments)
-        except Exception:  # an error is an output, and an output nobody paid for
+        except (Exception, SystemExit):  # an error is an output, and an output nobody paid for
             return None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -70,10 +71,23 @@ class Drawn:
         return max(self.value - far, low), min(self.value + far, high)
 
 
-@lru_cache(maxsize=512)
-def _scales(beta: Fraction, top: int) -> tuple[ScaleLadder, tuple[Fraction, ...]]:
+class _Public(Sequence[Fraction]):
+    """The scales of a ladder as fractions, made when they are read: at small prices there are very many."""
+
+    def __init__(self, ladder: ScaleLadder) -> None:
+        self._ladder = ladder
+
+    def __len__(self) -> int:
+        return self._ladder.last + 1
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._ladder.scale(range(len(self))[place])
+
+
+@lru_cache(maxsize=128)
+def _scales(beta: Fraction, top: int) -> tuple[ScaleLadder, Any]:
     ladder = ScaleLadder(beta, top)
-    return ladder, tuple(ladder.scale(j) for j in range(ladder.last + 1))
+    return ladder, _Public(ladder)
 
 
 def _index(scales: ScaleLadder, ladder: Ladder, count: int) -> int:

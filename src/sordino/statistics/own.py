@@ -55,7 +55,7 @@ class OwnStep:
     otherwise: str = "refuse"
 
     def __post_init__(self) -> None:
-        _ = self.mechanism.certificate(), self.grid  # every refusal comes before the charge
+        _ = self.mechanism, self.grid  # every refusal comes before the charge
         if isinstance(self.mechanism, Fit) and self.mechanism.window(self.evaluation.top) * self.evaluation.rows > MOST_RUNGS:
             what = "at this price the sensitivity would have to be asked for too many distances."
             raise QueryError("SRD-110", what, "Ask with a larger epsilon.")
