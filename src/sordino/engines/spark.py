@@ -63,7 +63,8 @@ class Spark(Reader):
                 rows.createOrReplaceTempView("bounded")
                 yield Remote(cursor, text, "bounded")
             finally:
-                rows.unpersist(blocking=True)
+                with contextlib.suppress(Exception):  # a cluster that is gone keeps nothing, and an answer already read is still one
+                    rows.unpersist(blocking=True)
 
     @contextlib.contextmanager
     def _scanned(self, frame: Frame) -> Iterator[tuple[Any, str]]:
@@ -79,7 +80,8 @@ class Spark(Reader):
             session.sql(f"SELECT {', '.join(reads) or '1 AS one'} FROM {everyone}.{name}").createOrReplaceTempView(HELD)
             yield session, name
         finally:
-            user.catalog.dropGlobalTempView(name)
+            with contextlib.suppress(Exception):
+                user.catalog.dropGlobalTempView(name)
 
 
 class Found:
