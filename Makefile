@@ -32,11 +32,12 @@ test: check  ## everything CI runs
 	@$(BIN)/python -m pytest -n 2 --ignore=tests/spark
 	@$(BIN)/python -m pytest tests/spark
 
-audit: $(STAMP)  ## the slow audits
-	@SORDINO_AUDIT=full $(BIN)/python -m pytest tests/mechanisms tests/lab -n 2
+audit: $(STAMP)  ## every mechanism and question against hostile neighbours; writes docs/audit.md
+	@$(BIN)/python -m sordino.lab.campaign --page docs/audit.md
+	@SORDINO_AUDIT=full $(BIN)/python -m pytest tests/lab/test_planted.py tests/models/test_privacy.py -n 2
 
 bench: $(STAMP)  ## speed and accuracy as ratios
-	@for task in noise sensitivity accounting ledger engine spark scale tables accuracy; do \
+	@for task in noise sensitivity accounting ledger engine spark scale tables accuracy models server; do \
 	  test ! -f bench/$$task.py || { echo "== $$task"; $(BIN)/python bench/$$task.py || exit 1; }; done
 
 soak: $(STAMP)  ## the ledger under thousands of kills

@@ -63,9 +63,13 @@ class Analyst:
         head = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json", **headers}
         while True:
             begin = time.perf_counter()
-            self.line.request(method, path, body, head)
-            answer = self.line.getresponse()
-            content = answer.read()
+            try:
+                self.line.request(method, path, body, head)
+                answer = self.line.getresponse()
+                content = answer.read()
+            except (ConnectionError, http.client.RemoteDisconnected):  # an idle line was closed; the same key is charged once
+                self.line.close()
+                continue
             if answer.status != 429:
                 self.waits[kind].append(time.perf_counter() - begin)
                 return answer.status, content

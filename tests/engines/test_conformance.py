@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import psycopg
@@ -19,6 +20,7 @@ from .conformance import CASES, check_engine
 
 TYPES = {"string": "text", "int16": "smallint", "int32": "integer", "int64": "bigint", "double": "double precision", "float": "real",
          "bool": "boolean", "date32[day]": "date", "timestamp[us]": "timestamp", "timestamp[us, tz=UTC]": "timestamptz"}  # fmt: skip
+WHOLE = ("tidy", "wide", "crowd")  # where every request is asked of every column
 _names = itertools.count()
 
 
@@ -48,10 +50,7 @@ def in_duckdb(table: pa.Table, columns: tuple[Column, ...]) -> Iterator[Any]:
 
 @pytest.mark.parametrize("name", CASES)
 def test_duckdb_is_an_engine(name: str) -> None:
-    check_engine(in_duckdb, CASES[name]())
-
-
-WHOLE = ("tidy", "wide", "crowd")  # where every request is asked of every column
+    check_engine(in_duckdb, CASES[name](), thorough=name in WHOLE)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -67,3 +66,30 @@ def test_a_standby_where_no_table_can_be_made_answers_alike(name: str, postgres:
         return engine
 
     check_engine(opened, CASES[name](), thorough=False)
+
+
+TWINS: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "rounds instead of cutting": ("sordino.engines.text.grid_of", lambda right: lambda *of: right(*of).replace("floor(", "round(")),
+    "keeps the smallest rows": ("sordino.engines.text.Text.hashed", lambda right: lambda self, *parts: "1"),
+    "forgets the last bin's end": (
+        "sordino.engines.text.bin_text",
+        lambda right: lambda value, edges: right(value, (*edges[:-1], edges[-1] - 1)),
+    ),
+    "folds every id": ("sordino.engines.text.unit_text", lambda right: lambda column, field, fold: right(column, field, True)),
+}
+
+
+@pytest.mark.parametrize("twin", TWINS)
+def test_an_engine_that_is_almost_right_is_caught(twin: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    place, wrong = TWINS[twin]
+    monkeypatch.setattr(place, wrong(resolved(place)))
+    with pytest.raises(AssertionError):
+        check_engine(in_duckdb, CASES["crowd" if twin == "folds every id" else "tidy"](), thorough=False)
+
+
+def resolved(place: str) -> Any:
+    module, _, name = place.rpartition(".")
+    try:
+        return getattr(importlib.import_module(module), name)
+    except ModuleNotFoundError:
+        return getattr(resolved(module), name)

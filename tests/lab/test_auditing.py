@@ -35,6 +35,13 @@ def test_laplace_is_consistent_and_the_bound_is_near(draw):
     assert 0.95 < found.epsilon_lower <= 1
 
 
+def test_our_own_laplace_is_measured_to_five_percent():
+    mechanism = Laplace(1, 1000)
+    found = audit(lambda x, n: outcomes(mechanism, x, repeats=n), 0, 1000, claimed=1.0, trials=300_000, vectorised=True)
+    assert found.verdict == "consistent"
+    assert 0.95 < found.epsilon_lower <= 1
+
+
 def test_half_the_scale_is_refuted(draw):
     found = audit(laplace(draw, 0.5), 0, 1, claimed=1.0, trials=20_000, vectorised=True)
     assert found.verdict == "refuted"

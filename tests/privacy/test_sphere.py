@@ -19,13 +19,11 @@ ONE, SMALL = Fraction(1), Fraction(1, 10**6)
 
 def brute(law: SphericalT, slide: float, lam: float) -> float:
     """The largest |ln N/W| on a net in the plane of the slide and one direction across it; by symmetry that is all there is."""
-    reach = np.concatenate([np.linspace(-12, 12, 1201), np.geomspace(12, 1e7, 400), -np.geomspace(12, 1e7, 400)])
-    along, across = np.meshgrid(reach, np.concatenate([np.linspace(0, 12, 61), np.geomspace(12, 1e7, 60)]))
-    z = np.zeros((*along.shape, law.dimension))
-    z[..., 0] = along
-    if law.dimension > 1:
-        z[..., 1] = across
-    w = (z - slide * np.eye(law.dimension)[0]) * math.exp(-lam)
+    far = np.geomspace(12, 1e7, 120)
+    along = np.concatenate([-far, np.linspace(-12, 12, 601), far])
+    across = np.concatenate([np.linspace(0, 12, 31), far[::3]]) if law.dimension > 1 else np.zeros(1)
+    z = np.stack(np.meshgrid(along, across), axis=-1)  # the density sees lengths only, so two coordinates stand for all
+    w = (z - [slide, 0.0]) * math.exp(-lam)
     return float(np.abs(law.log_density(z) - law.log_density(w) + law.dimension * lam).max())
 
 

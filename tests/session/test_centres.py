@@ -80,5 +80,6 @@ def test_a_statistic_of_ones_own_is_asked_like_any_other() -> None:
 
 def test_the_same_words_work_inside_agg() -> None:
     with opened() as people:
-        answer = people.agg(a=sd.huber_mean("x"), b=sd.winsorized_mean("x", "0.2"), c=sd.m_estimate("x", "logcosh", 10)).release(epsilon=30)
-        assert all(value[0] == pytest.approx(50, abs=3) for value in answer.to_dict().values())
+        answer = people.agg(a=sd.mean("x", "two_stage"), b=sd.winsorized_mean("x", "0.2")).release(epsilon=2)
+        assert answer.to_dict()["a"][0] == pytest.approx(50, abs=3)
+        assert answer.to_dict()["b"][0] == pytest.approx(50, abs=20)

@@ -18,11 +18,13 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, replace
+from functools import cache
 from hashlib import sha256
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+import sordino
 from sordino.lab.aviary import canary_cases
 from sordino.lab.case import FULL, QUICK, UNKNOWN, Case, Effort, mechanism_cases
 from sordino.lab.dossier import write
@@ -59,8 +61,8 @@ class Campaign:
 
     @property
     def file(self) -> Path:
-        """Its name follows from the cases and the effort: another plan is another file."""
-        words = json.dumps([repr(self.effort), [case.id for case in self.cases]])
+        """Its name follows from the cases, the effort and the code: nothing is taken over from another plan or another version."""
+        words = json.dumps([repr(self.effort), [case.id for case in self.cases], _code()])
         return self.folder / f"{sha256(words.encode()).hexdigest()[:12]}.jsonl"
 
     def done(self) -> dict[str, dict[str, Any]]:
@@ -84,6 +86,13 @@ class Campaign:
         return [found[case.id] for case in self.cases]
 
 
+@cache
+def _code() -> str:
+    """A digest of this package's own source."""
+    parts = sorted(Path(sordino.__file__).parent.rglob("*.py"))
+    return sha256(b"".join(part.read_bytes() for part in parts)).hexdigest()
+
+
 def bad(item: dict[str, Any]) -> bool:
     return item["verdict"] in (REFUTED, UNKNOWN, BROKEN)
 
@@ -102,7 +111,6 @@ def _results(left: Sequence[Case], effort: Effort, jobs: int) -> Iterator[dict[s
 
 def _begin() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which stops handing out cases
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 def _one(case: Case, effort: Effort) -> dict[str, Any]:

@@ -161,12 +161,9 @@ def listed(mechanism: Any, d0: Any, d1: Any, effort: Effort, **options: Any) -> 
     """The exact loss of this pair, where its outcomes can be listed in the time there is."""
     price = {name: value for name, value in options.items() if name != "span"}
     with opened(mechanism, d0, **price) as (held, ask):
-        held.release(ask, draw)
-        start = time.process_time()
-        held.release(ask, draw)
-        patience = effort.seconds / max(time.process_time() - start, 1e-6)
+        quickest = min(_timed(lambda _, n: held.release(ask, draw), d0, d0, 1)[1] for _ in range(3)) / 2
     try:
-        found = exact(mechanism, d0, d1, largest=min(effort.listed, int(patience)), **options)
+        found = exact(mechanism, d0, d1, largest=min(effort.listed, int(effort.seconds / max(quickest, 1e-6))), **options)
     except QueryError as refused:
         if refused.code not in ("SRD-103", "SRD-108"):
             raise

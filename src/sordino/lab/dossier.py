@@ -26,6 +26,29 @@ BELOW = ("exact", "sampled", "one run")  # methods that bound epsilon from below
 SKIPPED = "does not apply"
 
 
+EXAMPLE = """## Something of your own
+
+Every finding has a `verdict`, a `confidence`, an `exit_code` for scripts, `plot()` and `to_json()`.
+
+```python
+import numpy as np
+import sordino as sd
+from sordino.mechanisms import Laplace
+
+honest = Laplace(epsilon=1)
+sampled = sd.lab.audit(lambda x, n: sd.lab.simulate(honest, x, repeats=n), 0, 1, claimed=1.0, trials=20_000, vectorised=True, early=True)
+listed = sd.lab.exact(honest, 0, 1)
+integrated = sd.lab.certify(honest)
+replayed = sd.lab.replay(honest, 0, 1)
+assert {finding.verdict for finding in (sampled, listed, integrated, replayed)} == {"consistent"}
+
+# a stranger's group-by with half the noise it claims, audited in one run with a canary in every group
+quiet = sd.lab.one_run(lambda included: included + np.random.default_rng().laplace(scale=0.5, size=included.size), 10_000, claimed=1.0)
+assert quiet.exit_code == 1
+```
+"""
+
+
 def write(page: Path, results: Results, *, effort: Effort, command: Sequence[str]) -> None:
     """The page and its pictures, beside it."""
     page.parent.mkdir(parents=True, exist_ok=True)
@@ -65,7 +88,7 @@ def text(results: Results, *, effort: Effort, command: Sequence[str], pictures: 
         here = [item for item in ran if item["part"] == part]
         if here:
             out += [f"## {title}", "", *_table(HEAD, _lines(here))]
-    return "\n".join(out)
+    return "\n".join([*out, EXAMPLE])
 
 
 HEAD = ["subject", "epsilon", "theorem needs", "listed", "sampled", "draws", "one run", "replays", "worst neighbours", "verdict"]

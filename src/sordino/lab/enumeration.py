@@ -84,7 +84,11 @@ def exact(
     P(y) / Q(y) >= (p(y) - c) / (q(y) + c'). Both are what is reported. QED
     """
     laws, claim = _listings(mechanism, (d0, d1), claimed, {"span": span, "largest": largest}, options)
-    return _worst([(laws[0], laws[1], (repr(d0), repr(d1)))], claim)
+    return _worst([(laws[0], laws[1], (_words(d0), _words(d1)))], claim)
+
+
+def _words(data: Any) -> str:
+    return repr(data).partition("\n")[0]
 
 
 def small_world(

@@ -175,7 +175,7 @@ def table(
     name: str = "t",
     version: str = "1",
 ) -> Table:
-    """A private table over a frame, a dict of arrays, a Parquet, CSV or DuckDB file. Only the header is read.
+    """A private table over a frame, a dict of arrays, a Parquet, CSV or DuckDB file, Spark or PostgreSQL. Only the header is read.
 
     >>> import sordino as sd
     >>> incomes = {"income": [21_000, 35_000, 52_000, 90_000] * 250}

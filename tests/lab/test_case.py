@@ -1,0 +1,59 @@
+"""Cases: sizes follow from the time, labels from the parameters, and every method says what it found."""
+
+import time
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from sordino.errors import QueryError
+from sordino.lab.case import FEWEST, QUICK, UNKNOWN, Effort, listed, mechanism_cases, sampled
+from sordino.mechanisms import Laplace, LaplaceHistogram, TwoCoins
+
+SMALL = Effort(seconds=0.02, most=5_000, epsilons=(Fraction(1),))
+
+
+def test_a_case_is_named_by_everything_that_makes_it_one():
+    found = list(mechanism_cases(QUICK))
+    ids = [case.id for case in found]
+    assert len(set(ids)) == len(ids)
+    assert "mechanism | LaplaceHistogram(keys=('a', 'b')) | 1 | a person more in every key | sampled" in ids
+    assert any(case.subject == "TwoCoins()" and case.epsilon == "1.099" for case in found)
+    assert {case.method for case in found} == {"certificate", "replay", "exact", "sampled"}
+
+
+def test_the_number_of_trials_fits_the_time():
+    def fast(data, n):
+        return np.full(n, data)
+
+    def slow(data, n):
+        end = time.process_time() + 0.0002 * n
+        while time.process_time() < end:
+            pass
+        return [data] * n
+
+    assert sampled(fast, 0, 0, (1.0, 0.0), SMALL)["draws"] == 2 * SMALL.most
+    few = sampled(slow, 0, 0, (1.0, 0.0), SMALL)
+    assert few["draws"] == 2 * FEWEST
+    assert sampled(slow, 0, 0, (1.0, 0.0), Effort(seconds=0.002)) is None
+
+
+def test_what_is_too_large_to_list_does_not_apply_and_what_is_wrong_is_raised():
+    assert listed(Laplace(1), 0, 1, Effort(seconds=9.0), span=300)["found"] == pytest.approx(1)
+    assert listed(Laplace(1), 0, 1, Effort(listed=100), span=300) is None
+    assert listed(Laplace(1), 0, 10**6, Effort(seconds=9.0), span=300) is None  # all of it lies beyond the span
+    assert listed(LaplaceHistogram(1, tuple("abc")), {}, {"a": 1}, Effort(seconds=9.0)) is None
+    with pytest.raises(QueryError):
+        listed(TwoCoins(), "x", 1, Effort(seconds=9.0))
+
+
+class Strange(Laplace):
+    def release(self, ask, draw):
+        return ask("something new")
+
+
+def test_a_mechanism_without_neighbours_is_not_passed_over(monkeypatch):
+    monkeypatch.setattr("sordino.lab.case.catalog", lambda: (Strange,))
+    monkeypatch.setattr(Strange, "examples", classmethod(lambda cls: (cls(1),)))
+    verdicts = {case.pair: case.run(SMALL)["verdict"] for case in mechanism_cases(SMALL)}
+    assert verdicts == {"all neighbours": "consistent", "no neighbours known": UNKNOWN}

@@ -1,0 +1,93 @@
+"""Coefficients are near the truth, intervals hold about as often as they say, and heavy tails hurt least squares only."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sordino.models import PrivateHuberRegressor, PrivateLinearRegression, PrivateLogisticRegression
+from sordino.models.linear import planned
+
+TRUTH = np.array([0.3, -0.2, 0.1])
+
+
+def line(seed, noise, n=4_000):
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-1, 1, (n, 3))
+    return x, 0.1 + x @ TRUTH + noise(rng, n)
+
+
+def normal(rng, n):
+    return rng.normal(0, 0.1, n)
+
+
+def heavy(rng, n):
+    return rng.standard_t(1.5, n) / 20
+
+
+BOX = {"epsilon": 1, "bounds_X": (-1, 1), "bounds_y": (-1, 1)}
+
+
+@pytest.mark.parametrize("method", ["boosted", "adassp"])
+def test_intervals_hold_about_as_often_as_they_say(method):
+    """Forty fits at a true coverage of 95%: fewer than three quarters would be a chance far below 1e-6."""
+    model, hits = PrivateLinearRegression(**BOX, method=method), []
+    for seed in range(40):
+        model.fit(*line(seed, normal))
+        ends = np.vstack([model.intercept_interval_, model.coef_interval_])
+        hits.append((ends[:, 0] <= [0.1, *TRUTH]) & ([0.1, *TRUTH] <= ends[:, 1]))
+    assert np.mean(hits) > 0.75
+    assert np.diff(model.coef_interval_).max() < 0.5
+
+
+def test_huber_beats_least_squares_under_heavy_tails():
+    """Median over fifteen tables; the gap is a factor of several."""
+    wide = {**BOX, "bounds_y": (-5, 5)}
+    errors = {"huber": [], "adassp": []}
+    for seed in range(15):
+        x, y = line(seed, heavy)
+        errors["huber"].append(np.linalg.norm(PrivateHuberRegressor(**wide).fit(x, y).coef_ - TRUTH))
+        errors["adassp"].append(np.linalg.norm(PrivateLinearRegression(**wide, method="adassp").fit(x, y).coef_ - TRUTH))
+    assert np.median(errors["huber"]) < np.median(errors["adassp"]) / 2
+
+
+def test_units_do_not_matter():
+    """The same table in other units has the same coefficients in other units; noise is far below the tolerance at this price."""
+    x, y = line(3, normal)
+    model = PrivateLinearRegression(epsilon=50, bounds_X=(-1, 1), bounds_y=(-1, 1)).fit(x, y)
+    pairs = [(0, 200), (-7, 3), (1e6, 3e6)]
+    moved = np.column_stack([(a + b) / 2 + column * (b - a) / 2 for (a, b), column in zip(pairs, x.T, strict=True)])
+    other = PrivateLinearRegression(epsilon=50, bounds_X=pairs, bounds_y=(0, 1000)).fit(moved, 500 + 500 * y)
+    assert model.coef_ == pytest.approx(TRUTH, abs=0.03)
+    assert other.coef_ * [100, 5, 1e6] / 500 == pytest.approx(TRUTH, abs=0.03)
+    assert other.predict(moved) == pytest.approx(500 + 500 * model.predict(x), abs=30)
+
+
+def test_one_predictor_is_fitted_by_slopes_and_no_row_levers_it():
+    rng = np.random.default_rng(5)
+    x = rng.uniform(-0.2, 0.2, (800, 1))
+    y = 0.1 + 0.8 * x[:, 0] + rng.normal(0, 0.02, 800)
+    bad = np.vstack([x, np.ones((20, 1))]), np.append(y, -np.ones(20))
+    for relation in ("add_remove", "replace"):
+        model = PrivateLinearRegression(epsilon=5, delta=0, bounds_X=(-1, 1), bounds_y=(-1, 1), relation=relation, size=800)
+        assert model.fit(*bad).coef_[0] == pytest.approx(0.8, abs=0.3)
+        assert model.card_["mechanism"].startswith("QuantileExponential")
+    assert np.polyfit(bad[0][:, 0], bad[1], 1)[0] < -0.3
+
+
+def test_the_planner_looks_at_public_facts_only():
+    assert planned(1, 0, None) == planned(1, 1, None) == planned(1, 0, 10**9) == "theil_sen"
+    assert planned(1, 1, 10**9) == planned(2, 1, None) == "boosted"
+    assert planned(2, 0, None) == "smooth"
+
+
+def test_logistic_regression_separates_what_can_be_separated():
+    x, y = line(9, normal)
+    labels = np.where(y > 0.1, "b", "a")
+    for options in ({}, {"delta": 0}, {"size": 4_000}, {"relation": "replace", "size": 4_000}):
+        model = PrivateLogisticRegression(epsilon=3, bounds_X=(-1, 1), classes=("a", "b"), **options).fit(x, labels)
+        assert model.score(x, labels) > 0.75
+        chances = model.predict_proba(x)
+        assert chances.sum(axis=1) == pytest.approx(np.ones(len(x)))
+        assert np.exp(model.predict_log_proba(x)) == pytest.approx(chances)
+        assert model.classes_.tolist() == ["a", "b"]
