@@ -89,7 +89,7 @@ def worst_loss(step: LocationStep, sizes: Any, relation: str, rows: int = 1) -> 
 def test_with_a_public_scale_the_exact_loss_is_within_the_price(relation: str, rows: int, psi: str) -> None:
     about = context(SMALL, relation=relation, person=rows > 1, m=rows)
     step = LocationStep("x", read_curve(psi), Fraction(1), "smooth", Fraction(1), Fraction(0), about)
-    sizes = range(6) if relation == "add_remove" else [4]
+    sizes = range(5) if relation == "add_remove" else [4]
     assert 0.2 < worst_loss(step, sizes, relation, rows) <= 1 + 1e-9
 
 

@@ -85,7 +85,7 @@ def normal(seed: int, column: Column, number: int = 1000) -> World:
 
 def test_wide_bounds_cost_hardly_anything() -> None:
     staged = step(rows=1000)
-    answers = staged.release(Copies(normal(1, WIDE), 200).ask, seeded(), Copies(normal(1, WIDE), 200).groups)
+    answers = staged.release(Copies(normal(1, WIDE), 100).ask, seeded(), Copies(normal(1, WIDE), 100).groups)
     truth = np.mean([float((v + WIDE.grid().low) * WIDE.grid().step) for v in normal(1, WIDE).values["x"]])
     values = np.array([a.value for a in answers])
     assert np.sqrt(np.mean((values - truth) ** 2)) < 0.3  # clamped, the noise alone is 20
@@ -97,8 +97,7 @@ def test_wide_bounds_cost_hardly_anything() -> None:
 
 HOSTILE = {
     "two heaps": ([0] * 30 + [3] * 30, [0] * 30 + [3] * 31),
-    "all ties": ([2] * 60, [2] * 60 + [0]),
-    "at the bounds": ([3] * 60, [3] * 61),
+    "ties and a bound": ([2] * 60, [2] * 60 + [0]),
 }
 
 
@@ -116,7 +115,7 @@ def test_hostile_neighbours_do_not_refute_the_price_and_a_twin_with_an_eighth_of
 
         return many
 
-    honest = audit(release(staged), *worlds, claimed=2.0, trials=600, vectorised=True, confidence=1 - 1e-7)
+    honest = audit(release(staged), *worlds, claimed=2.0, trials=400, vectorised=True, confidence=1 - 1e-7)
     assert honest.verdict == "consistent"
 
     class Twin(StagedStep):
@@ -125,7 +124,7 @@ def test_hostile_neighbours_do_not_refute_the_price_and_a_twin_with_an_eighth_of
             return replace(super().noise, reach=super().noise.reach // 8)
 
     twin = Twin(staged.column, staged.grid, staged.epsilon, staged.context)
-    caught = audit(release(twin), *worlds, claimed=2.0, trials=600, vectorised=True, confidence=1 - 1e-7)
+    caught = audit(release(twin), *worlds, claimed=2.0, trials=400, vectorised=True, confidence=1 - 1e-7)
     assert caught.verdict == "refuted"
 
 
