@@ -125,6 +125,8 @@ def test_every_question_of_a_release_sees_the_same_rows(spark: Any) -> None:
         assert set(sums) == {int(values[1:-1].sum())}
         assert int(two.ask(Totals((other,))).values[other][0]) != sums[0]  # a release of its own, not the first one's rows
     assert left_behind(spark) == (0, [])
+    assert [view.name for session in engine._idle for view in session.catalog.listTables()] == []
+    assert len(engine._idle) == 2
 
 
 def test_a_table_a_file_and_a_frame_are_the_same_rows(spark: Any, tmp_path: Any) -> None:

@@ -47,6 +47,7 @@ class Spark(Reader):
             raise broken(f"the source has several columns named {twice!r}.", "Give every column a name of its own.")
         super().__init__(Place(paths), columns, {name: _kind(stored) for name, stored in self._types.items()}, DIALECT, portable)
         self._turn, self._pid = threading.BoundedSemaphore(AT_ONCE), os.getpid()
+        self._idle: list[Any] = []  # sessions of ours, used again: Spark keeps a little of every session it ever made
 
     @contextlib.contextmanager
     def bounded(self, frame: Frame, salt: int) -> Iterator[Remote]:
@@ -65,12 +66,13 @@ class Spark(Reader):
             finally:
                 with contextlib.suppress(Exception):  # a cluster that is gone keeps nothing, and an answer already read is still one
                     rows.unpersist(blocking=True)
+                    cursor.close()
 
     @contextlib.contextmanager
     def _scanned(self, frame: Frame) -> Iterator[tuple[Any, str]]:
-        """A session of this release's own over the same cluster, in which HELD are the columns the frame reads."""
+        """A session nobody else uses meanwhile, over the same cluster, in which HELD are the columns the frame reads."""
         user, name = self._frame.sparkSession, f"sordino_{os.getpid()}_{next(_numbers)}"
-        session = pinned(user)
+        session = self._idle.pop() if self._idle else pinned(user)
         places = {column: f"c{i}" for i, column in enumerate(self._types)}
         # renamed by position: names that differ by case alone are different columns
         self._frame.toDF(*places.values()).createGlobalTempView(name)
@@ -82,6 +84,7 @@ class Spark(Reader):
         finally:
             with contextlib.suppress(Exception):
                 user.catalog.dropGlobalTempView(name)
+                self._idle.append(session)
 
 
 class Found:
@@ -102,6 +105,10 @@ class Cursor:
 
     def __init__(self, session: Any, stored: Stored) -> None:
         self._session, self._stored = session, dict(stored)
+
+    def close(self) -> None:
+        for name in (*self._stored, "bounded"):
+            self._session.catalog.dropTempView(name)
 
     def register(self, name: str, columns: Mapping[str, NDArray[Any]]) -> None:
         import pyarrow as pa

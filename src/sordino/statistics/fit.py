@@ -26,7 +26,7 @@ __all__ = ["FITS", "Drawn", "Fit", "Located", "smoothness"]
 SMOOTHS = {"smooth" if noise == "power_law" else f"smooth_{noise}": noise for noise in NOISES}
 FITS = (*SMOOTHS, "published", "ptr")
 NEEDS_DELTA = ("smooth_laplace", "smooth_gaussian", "published", "ptr")
-LARGEST_BETA = Fraction(50)  # at absurd prices: scales that grow faster would not help
+LARGEST_BETA = Fraction(2)  # at absurd prices: scales far apart would round the noise up by as much
 FARTHEST = 1_000_000  # steps to instability beyond this are not told apart; the distance stays 1-Lipschitz
 
 
