@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 __all__ = ["Measure"]
+
+Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -25,41 +28,38 @@ class Measure:
     origin: int | None = None
     unit: int = 1
 
-    @property
+    @cached_property
     def octaves(self) -> int:
         if self.origin is None:
             return 0
         farthest = max(abs(self.low - self.origin), abs(self.high - self.origin)) // self.unit
         return max(0, farthest.bit_length() - 1)
 
-    def _from_origin(self, t: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Mass of the points 0..t at distance from the origin, t >= 0: unit 2^E (e+1) + (t + 1 - unit 2^e) 2^{E-e}."""
-        scaled = t // self.unit
-        e = np.maximum(np.frexp(np.maximum(scaled, 1).astype(float))[1].astype(np.int64) - 1, 0)
-        whole = np.int64(self.unit) << self.octaves
-        return np.asarray(whole * (e + 1) + ((t + 1 - (np.int64(self.unit) << e)) << (self.octaves - e)))
-
-    def total(self, y: Any) -> NDArray[np.int64]:
-        """The mass of the points low..y."""
-        y = np.asarray(y, np.int64)
+    @cached_property
+    def _stretches(self) -> tuple[Integers, Integers, Integers]:
+        """Where the polygon bends: the first point of each stretch, the mass of one of its points, the mass before it."""
         if self.origin is None:
-            return np.asarray(y - self.low + 1)
-        return np.asarray(self._signed(y - self.origin) - self._signed(np.asarray(self.low - 1 - self.origin, np.int64)))
+            return np.array([self.low]), np.array([1]), np.array([0])
+        one = 1 << self.octaves
+        away = [(self.origin + (self.unit << e if e else 0), one >> e) for e in range(self.octaves + 1)]
+        toward = [(self.origin + 1 - (self.unit << e + 1), one >> e) for e in reversed(range(self.octaves + 1))]
+        begun = [(first, mass) for first, mass in (*toward, *away) if first <= self.low][-1:]
+        inside = [(first, mass) for first, mass in (*toward, *away) if self.low < first <= self.high]
+        first = np.array([self.low, *(point for point, _ in inside)], np.int64)
+        mass = np.array([found for _, found in (*begun, *inside)], np.int64)
+        return first, mass, np.concatenate([[0], np.cumsum(np.diff(first) * mass[:-1])])
 
-    def _signed(self, t: NDArray[np.int64]) -> NDArray[np.int64]:
-        right = self._from_origin(np.maximum(t, 0))
-        left = (np.int64(1) << self.octaves) - self._from_origin(np.maximum(-t - 1, 0))
-        return np.where(t >= 0, right, left)
+    def total(self, y: Any) -> Integers:
+        """The mass of the points low..y."""
+        y, (first, mass, before) = np.asarray(y, np.int64), self._stretches
+        at = np.maximum(np.searchsorted(first, y, side="right") - 1, 0)
+        return np.asarray(before[at] + (y - first[at] + 1) * mass[at])
 
     def locate(self, mass: int) -> int:
         """The least point y with total(y) >= mass."""
-        if self.origin is None:
-            return self.low + mass - 1
-        low, high = self.low, self.high
-        while low < high:
-            middle = (low + high) // 2
-            low, high = (low, middle) if int(self.total(middle)) >= mass else (middle + 1, high)
-        return low
+        first, each, before = self._stretches
+        at = int(np.searchsorted(before, mass)) - 1
+        return int(first[at]) + (mass - int(before[at]) - 1) // int(each[at])
 
     @property
     def least(self) -> int:

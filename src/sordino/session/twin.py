@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +18,8 @@ from sordino.noise import draw
 from sordino.schema.column import Column
 from sordino.schema.frame import Frame
 from sordino.summaries import Ask, Refused
+from sordino.summaries.clip import Clipped
+from sordino.summaries.totals import GroupTotals, Ranks, Totals
 
 if TYPE_CHECKING:
     from sordino.session.settled import Settled
@@ -39,37 +41,58 @@ class Twin:
 
     def values(self, plan: Settled, name: str, repeats: int) -> NDArray[np.float64]:
         """That many simulated answers of one statistic: one row per repeat, one column per group and part; nan where refused."""
-        out: list[list[float]] = []
         with ExitStack() as stack:
-            opened: dict[Frame, Any] = {}
+            opened: dict[Frame, Remembered] = {}
 
-            def open_frame(frame: Frame) -> Any:
-                if frame not in opened:
-                    opened[frame] = Remembered(stack.enter_context(self.engine.bounded(frame, SALT)).ask)
-                return nullcontext(opened[frame])
+            def answers(copies: int) -> list[Any]:
+                def open_frame(frame: Frame) -> Any:
+                    if frame not in opened:
+                        opened[frame] = Remembered(stack.enter_context(self.engine.bounded(frame, SALT)).ask)
+                    return nullcontext(replace(opened[frame], copies=copies))
 
-            for _ in range(repeats):
-                _, answers = plan.converse(open_frame, draw)
-                out.append([number for answer in answers[name] for number in _numbers(answer.value)])
+                return list(plan.converse(open_frame, draw)[1][name])
+
+            out = [[number for answer in found for number in _numbers(answer.value)] for found in _repeated(plan, answers, repeats)]
         width = max(map(len, out), default=0)
         return np.array([row + [math.nan] * (width - len(row)) for row in out]).reshape(repeats, width)
 
 
+def _repeated(plan: Settled, answers: Callable[[int], list[Any]], repeats: int) -> list[list[Any]]:
+    """The answers of every repeat: all at once, as if each were a group of its own, where a question without groups allows it."""
+    if not plan.by and repeats > 1:
+        try:
+            return [[answer] for answer in answers(repeats)]
+        except Single:
+            pass
+    return [answers(1) for _ in range(repeats)]
+
+
+class Single(Exception):
+    """A request that has no answer for several copies of a table at once."""
+
+
 @dataclass(frozen=True)
 class Remembered:
-    """A bounded table whose answers are computed once."""
+    """A bounded table whose answers are computed once; as several equal groups when there are `copies` of it."""
 
     source: Ask
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "known", {})
+    copies: int = 1
+    known: dict[Any, Any] = field(default_factory=dict)
 
     def ask(self, request: Any) -> Any:
-        known: dict[Any, Any] = self.known  # type: ignore[attr-defined]
-        if request not in known:
+        if self.copies > 1 and isinstance(request, Clipped):
+            return self.source(replace(request, keys=((),) * self.copies))  # limits of each copy's own
+        if self.copies > 1 and not isinstance(request, Totals | Ranks):
+            raise Single
+        if request not in self.known:
             found = self.source(request)
-            known[request] = list(found) if hasattr(found, "__next__") else found
-        return iter(known[request]) if isinstance(known[request], list) else known[request]
+            self.known[request] = list(found) if hasattr(found, "__next__") else found
+        found = self.known[request]
+        if isinstance(found, GroupTotals) and self.copies > 1:
+            if found.keys != ((),):  # cells of a counted column
+                raise Single
+            return GroupTotals(found.keys * self.copies, {item: np.tile(total, self.copies) for item, total in found.values.items()})
+        return iter(found * self.copies) if isinstance(found, list) else found
 
 
 def _numbers(value: Any) -> list[float]:
