@@ -9,33 +9,18 @@ from sordino.plan.query import Query
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
 from sordino.schema.frame import Frame
-from sordino.schema.horizon import unbounded
-from sordino.schema.interval import fit_column, fit_predicate
+from sordino.schema.interval import fit_predicate
 from sordino.schema.value import shown
 from sordino.statistics.port import Context, Counted
 
-__all__ = ["context", "frame", "narrowed", "read_columns"]
-
-
-def narrowed(query: Query) -> dict[str, Column]:
-    """The query's columns, with bounds narrowed by its filter; what is read without bounds reaches as far as a public horizon."""
-    read = read_columns(query)
-    columns = {name: unbounded(column) if name in read else column for name, column in query.columns.items()}
-    if query.where is None:
-        return columns
-    return {name: fit_column(column, query.where) for name, column in columns.items()}
-
-
-def read_columns(query: Query) -> tuple[str, ...]:
-    """The number columns the statistics read, in the order asked."""
-    return tuple(dict.fromkeys(name for statistic in query.statistics.values() for name in statistic.columns))
+__all__ = ["context", "frame"]
 
 
 def frame(query: Query, unit: PrivacyUnit, *, fold_ids: bool = False, counted: Counted | None = None) -> Frame:
     """The rows one release of this question looks at; with `counted`, those of a statistic that counts the values or bins of a column."""
     if not query.statistics:
         raise QueryError("SRD-208", "no statistic was asked.", "Ask at least one, such as count().")
-    columns, where = narrowed(query), query.where
+    columns, where = query.narrowed, query.where
     by = [columns[name] for name in query.by]
     if counted is not None:
         column = columns[query.column(counted.column).name]
@@ -47,7 +32,7 @@ def frame(query: Query, unit: PrivacyUnit, *, fold_ids: bool = False, counted: C
         fold_ids=fold_ids,
         where=None if where is None else fit_predicate(where, where),
         by=tuple(by),
-        columns=tuple(columns[name] for name in read_columns(query)),
+        columns=tuple(columns[name] for name in query.read),
         counted=tuple(fit_predicate(item, where) for statistic in query.statistics.values() for item in statistic.predicates),
         edges=None if counted is None else counted.edges,
         joins=query.joins,
@@ -58,9 +43,9 @@ def context(query: Query, unit: PrivacyUnit, *, size: int | None = None, rows: i
     """The public facts a statistic may use."""
     if size is not None and (isinstance(size, bool) or not isinstance(size, int) or size < 1):
         raise QueryError("SRD-204", f"size is {shown(size)}.", "Give the public number of units as a whole number of at least 1.")
-    columns = narrowed(query)
+    columns = query.narrowed
     grouped = bool(query.by)
-    drops = any(columns[name].nulls == "drop" for name in read_columns(query))
+    drops = any(columns[name].nulls == "drop" for name in query.read)
     return Context(
         unit=unit,
         columns=columns,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -14,6 +15,7 @@ from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
 from sordino.schema.derived import MOST_VALUES
 from sordino.schema.horizon import unbounded as wide
+from sordino.schema.interval import fit_column
 from sordino.schema.join import Join
 from sordino.schema.nearest import nearest
 from sordino.schema.predicate import And, Predicate
@@ -42,6 +44,17 @@ class Query:
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", MappingProxyType(dict(self.columns)))
         object.__setattr__(self, "statistics", MappingProxyType(dict(self.statistics)))
+
+    @cached_property
+    def read(self) -> tuple[str, ...]:
+        """The number columns the statistics read, in the order asked."""
+        return tuple(dict.fromkeys(name for statistic in self.statistics.values() for name in statistic.columns))
+
+    @cached_property
+    def narrowed(self) -> dict[str, Column]:
+        """The columns, with bounds narrowed by the filter; what is read without bounds reaches as far as a public horizon."""
+        columns = {name: wide(column) if name in self.read else column for name, column in self.columns.items()}
+        return columns if self.where is None else {name: fit_column(column, self.where) for name, column in columns.items()}
 
     def with_where(self, condition: str | Predicate) -> Query:
         """Keep only rows that also fulfil this condition."""

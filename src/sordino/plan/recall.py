@@ -7,7 +7,7 @@ from hashlib import sha256
 from typing import Any
 
 from sordino.errors import QueryError
-from sordino.plan.binding import context, frame, narrowed, read_columns
+from sordino.plan.binding import context, frame
 from sordino.plan.query import Query
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
@@ -24,12 +24,12 @@ FORMAT = 1
 
 def question(query: Query, unit: PrivacyUnit, *, fold_ids: bool = False) -> dict[str, Any]:
     """The question, JSON-ready, with nothing of its price: no epsilon, delta or planner's choice, and a mechanism only if one was named."""
-    rows, columns = frame(query, unit, fold_ids=fold_ids), narrowed(query)
+    rows, columns = frame(query, unit, fold_ids=fold_ids), query.narrowed
     said = [name for item in (query.where, *rows.counted) if item is not None for name in names(item)]
     filtered = {name.column for name in said}
     public = context(query, unit)
     cells = {wish.column for item in query.statistics.values() if (wish := item.counted(public)) is not None}
-    grouped, read = {*query.by, *cells}, {*read_columns(query)}
+    grouped, read = {*query.by, *cells}, {*query.read}
     made = [name.expression for name in said if name.expression is not None]
     made += [item for name in grouped | read if (item := query.columns[name].expression) is not None]
     inside = {name for item in made for name in reads(item)}

@@ -19,7 +19,7 @@ from sordino.schema.column import Column
 from sordino.schema.frame import Frame
 from sordino.summaries import Ask, Refused
 from sordino.summaries.clip import Clipped
-from sordino.summaries.totals import GroupTotals, Ranks, Totals
+from sordino.summaries.totals import GroupTotals, Item, Ranks, Totals
 
 if TYPE_CHECKING:
     from sordino.session.settled import Settled
@@ -91,7 +91,8 @@ class Remembered:
         if isinstance(found, GroupTotals) and self.copies > 1:
             if found.keys != ((),):  # cells of a counted column
                 raise Single
-            return GroupTotals(found.keys * self.copies, {item: np.tile(total, self.copies) for item, total in found.values.items()})
+            totals: dict[Item, Any] = {item: np.tile(total, self.copies) for item, total in found.values.items()}
+            return GroupTotals(found.keys * self.copies, totals)
         return iter(found * self.copies) if isinstance(found, list) else found
 
 

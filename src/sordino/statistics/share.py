@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 from sordino.errors import QueryError
 from sordino.privacy.certificate import Certificate
@@ -20,6 +21,7 @@ from sordino.statistics.port import Answer, Context, Counted, Groups, Statistic,
 from sordino.statistics.predicates import Counts
 from sordino.statistics.presence import Present
 from sordino.statistics.reach import length_grid, public_size
+from sordino.statistics.regression import Regression
 from sordino.statistics.rows import Count
 from sordino.statistics.spread import Variance
 from sordino.statistics.total import Sum
@@ -92,14 +94,14 @@ class Plan:
     keys: Keys | CountedKeys | None
     parts: tuple[Part, ...]
 
-    @property
+    @cached_property
     def cost(self) -> Cost:
         costs = [part.cost for part in (*([self.keys] if self.keys else []), *self.parts)]
         if len(costs) == 1:
             return costs[0]
         return Cost.approximate(sum((c.epsilon for c in costs), Fraction(0)), sum((c.delta for c in costs), Fraction(0)))
 
-    @property
+    @cached_property
     def steps(self) -> dict[str, Step]:
         return {label: step for part in self.parts for label, step in part.steps.items()}
 
@@ -186,15 +188,16 @@ def plan_steps(
     is public), the three Bernstein sums as soon as variance or std is among them. Private group keys take a quarter of epsilon; if the
     count of rows is asked too, keys and counts are one draw where that hides fewer keys. What is left of epsilon is divided equally
     among independent draws (quantiles have one per level, iqr two), or by `weights`, one for each bundle. Delta is divided equally among
-    the keys and the parts that need it; only if none does is it offered to vectors, which take it if Gaussian noise is then quieter. The
-    price is the sum of the parts'. `way` names the mechanism for every statistic; without it each takes the first of its ways.
+    the keys and the parts that need it; only if none does is it offered to regressions, and to vectors, which take it if Gaussian noise is
+    then quieter. The price is the sum of the parts'. `way` names the mechanism for every statistic; without it each takes the first of
+    its ways.
     """
     if not statistics:
         raise QueryError("SRD-103", "there is nothing to compute.", "Ask for at least one statistic.")
     private = context.private_keys
     members = bundles(statistics, context)
     needy = members if way in THRIFTY else [m for m in members if any(statistics[label].needs_delta(context) for label in m)]
-    takers = needy or ([] if private else [m for m in members if isinstance(statistics[m[0]], Means | Counts)])
+    takers = needy or ([] if private else [m for m in members if isinstance(statistics[m[0]], Means | Counts | Regression)])
     if (needy or private) and not delta:
         raise QueryError("SRD-102", "private keys need a delta.", "Give delta, or declare the keys.")
     each = delta / (len(takers) + private) if takers or private else Fraction(0)
