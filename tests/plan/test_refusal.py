@@ -49,18 +49,18 @@ def test_harmless_text_that_looks_hostile_is_accepted(text):
 
 
 def test_no_text_takes_long():
-    """Time of our own, because the machine may be busy; the best of three tries and ten times the promise, because it may be slow."""
+    """Time of our own, because the machine may be busy; the best of ten tries, because what it does meanwhile slows everybody down."""
     slowest = 0.0
     for text in [*HOSTILE, *LEGAL]:
         tries = []
-        for _ in range(3):
+        for _ in range(10):
             start = time.thread_time()
             _outcome(text)
             tries.append(time.thread_time() - start)
             if tries[-1] < FAST:
                 break
         slowest = max(slowest, min(tries))
-    assert slowest < 10 * FAST
+    assert slowest < FAST
 
 
 @pytest.mark.parametrize("bad", [None, 5, b"age = 1", ["age = 1"], object()])

@@ -69,18 +69,18 @@ def test_hostile_filters_are_no_less_hostile_inside_a_statement(wrap, caplog):
 
 
 def test_no_statement_takes_long():
-    """The best of three tries, because the machine may be busy; ten times the promise, because it may be slow."""
+    """Time of our own, because the machine may be busy; the best of ten tries, because what it does meanwhile slows everybody down."""
     slowest = 0.0
     for text in [*HOSTILE, *LEGAL]:
         tries = []
-        for _ in range(3):
-            start = time.perf_counter()
+        for _ in range(10):
+            start = time.thread_time()
             _outcome(text)
-            tries.append(time.perf_counter() - start)
+            tries.append(time.thread_time() - start)
             if tries[-1] < FAST:
                 break
         slowest = max(slowest, min(tries))
-    assert slowest < 10 * FAST
+    assert slowest < FAST
 
 
 @pytest.mark.parametrize("bad", [None, 5, b"SELECT 1", ["SELECT 1"], object()])

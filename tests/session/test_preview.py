@@ -23,7 +23,7 @@ def unreadable(people, monkeypatch):
 @pytest.mark.parametrize("name", STATISTICS)
 @pytest.mark.parametrize("size", [None, 60])
 def test_a_preview_opens_no_source_and_spends_nothing(name, size, monkeypatch):
-    monkeypatch.setattr("sordino.session.forecast.REPEATS", 3)
+    monkeypatch.setattr("sordino.session.forecast.GUESSES", 3)
     with table(size=size) as people:
         unreadable(people, monkeypatch)
         found = STATISTICS[name](people).preview(epsilons=["0.5", 1])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
-from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from numbers import Real
 from typing import Any
@@ -16,10 +15,9 @@ from sordino.errors import QueryError
 from sordino.noise import draw
 from sordino.privacy.discrete import UniformInteger
 from sordino.privacy.law import Placed
-from sordino.schema.frame import Frame
 from sordino.session.own import owned
 from sordino.session.query import Query
-from sordino.session.twin import Remembered
+from sordino.session.twin import Remembered, conversations
 from sordino.summaries import Refused
 
 __all__ = ["outcomes", "simulate"]
@@ -60,22 +58,13 @@ def _queried(query: Query, repeats: int, *, epsilon: Any, delta: Any = None) -> 
     plan = query.settle(epsilon, delta)
     salt = draw(UniformInteger(0, 2**128 - 1))
     cells: dict[Hashable, list[Any]] = {}
-    with ExitStack() as stack:
-        opened: dict[Frame, Remembered] = {}
-
-        def open_frame(frame: Frame) -> Any:
-            if frame not in opened:
-                opened[frame] = Remembered(stack.enter_context(query.table.engine.bounded(frame, salt)).ask)
-            return nullcontext(opened[frame])
-
-        for turn in range(repeats):
-            groups, answers = plan.converse(open_frame, draw)
-            for name, found in answers.items():
-                for group, answer in zip(groups if groups is not None else ((),), found, strict=True):
-                    key = (*([name] if len(plan.names) > 1 else []), *(group if len(group) != 1 else (group[0],)))
-                    column = cells.setdefault(key[0] if len(key) == 1 else key, [])
-                    column.extend([Refused("not shown")] * (turn - len(column)))
-                    column.append(answer.value)
+    for turn, (groups, answers) in enumerate(conversations(plan, query.table.engine, salt, repeats)):
+        for name, found in answers.items():
+            for group, answer in zip(groups if groups is not None else ((),), found, strict=True):
+                key = (*([name] if len(plan.names) > 1 else []), *(group if len(group) != 1 else (group[0],)))
+                column = cells.setdefault(key[0] if len(key) == 1 else key, [])
+                column.extend([Refused("not shown")] * (turn - len(column)))
+                column.append(answer.value)
     for column in cells.values():
         column.extend([Refused("not shown")] * (repeats - len(column)))
     if set(cells) == {()}:

@@ -66,6 +66,7 @@ class Dataset:
     owner_log: str | None = None
     witness: str | None = None
     tick_ms: int = 500
+    approve_above: Fraction | None = None  # releases dearer than this wait for the owner's word
     path: str = ""
 
 
@@ -98,7 +99,7 @@ class _Reader(Document):
         people = self.table(said, ("privacy",), ("unit", "unit_column", "max_rows", "max_groups", "fold_ids"))
         relation = self.at(("dataset", "relation"), Relation.of, head.get("relation", "add_remove"))
         unit = self.unit(people, relation)
-        server = self.table(said, ("server",), ("tick_ms",)) if "server" in said else {}
+        server = self.table(said, ("server",), ("tick_ms", "approve_above")) if "server" in said else {}
         tables = self.table(said, ("tables",), None)
         if not tables:
             self.refuse(("tables",), "there are no tables.", 'Add [tables.name] with source = "...".')
@@ -117,6 +118,7 @@ class _Reader(Document):
             budget=self.budget(said),
             tables=MappingProxyType(sources),
             tick_ms=self.whole(("server", "tick_ms"), server.get("tick_ms", 500)),
+            approve_above=self.at(("server", "approve_above"), _threshold, server["approve_above"]) if "approve_above" in server else None,
             path=str(self.file),
         )
 
@@ -176,3 +178,8 @@ class _Reader(Document):
         except QueryError as error:
             where = (*here, "columns", str(error.facts.get("column", "")))
             self.refuse(where, error.what, error.fix, code=error.code)
+
+
+def _threshold(value: Any) -> Fraction:
+    """A price above which the owner is asked; at 0 every release is."""
+    return as_epsilon(value, zero=True)

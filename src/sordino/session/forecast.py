@@ -98,9 +98,14 @@ class Outlook:
         worst = [errors[np.isfinite(errors)] for errors in np.abs(values - self.truths[name]).T]
         if not any(len(errors) for errors in worst):
             return known
-        width = float(max(np.quantile(errors, LEVEL) for errors in worst if len(errors)))
+        width = float(max(np.quantile(errors, _safe(len(errors))) for errors in worst if len(errors)))
         rmse = float(max(math.sqrt((errors**2).mean()) for errors in worst if len(errors)))
         return replace(known, half_width=width, rmse=rmse, source="codebook" if self.twin.guess else "twin")
+
+
+def _safe(draws: int) -> float:
+    """The share of simulated errors under which LEVEL of all errors lie, with 95% confidence: a promise must survive its own simulation."""
+    return min(1.0, LEVEL + 1.645 * math.sqrt(LEVEL * (1 - LEVEL) / draws))
 
 
 def outlook(query: Query, *, guess: bool = True) -> Outlook:

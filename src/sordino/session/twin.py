@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -22,9 +22,10 @@ from sordino.summaries.clip import Clipped
 from sordino.summaries.totals import GroupTotals, Item, Ranks, Totals
 
 if TYPE_CHECKING:
-    from sordino.session.settled import Settled
+    from sordino.session.settled import Answers, Settled
+    from sordino.statistics.port import Groups
 
-__all__ = ["MOST_ROWS", "Twin", "codebook", "open_twin"]
+__all__ = ["MOST_ROWS", "Twin", "codebook", "conversations", "open_twin"]
 
 MOST_ROWS = 50_000  # of a codebook; a larger table is a little better than this predicts
 SALT = 1  # the twin is public, so its bounding need not be secret
@@ -41,30 +42,35 @@ class Twin:
 
     def values(self, plan: Settled, name: str, repeats: int) -> NDArray[np.float64]:
         """That many simulated answers of one statistic: one row per repeat, one column per group and part; nan where refused."""
-        with ExitStack() as stack:
-            opened: dict[Frame, Remembered] = {}
-
-            def answers(copies: int) -> list[Any]:
-                def open_frame(frame: Frame) -> Any:
-                    if frame not in opened:
-                        opened[frame] = Remembered(stack.enter_context(self.engine.bounded(frame, SALT)).ask)
-                    return nullcontext(replace(opened[frame], copies=copies))
-
-                return list(plan.converse(open_frame, draw)[1][name])
-
-            out = [[number for answer in found for number in _numbers(answer.value)] for found in _repeated(plan, answers, repeats)]
+        held = conversations(plan, self.engine, SALT, repeats)
+        out = [[number for answer in answers[name] for number in _numbers(answer.value)] for _, answers in held]
         width = max(map(len, out), default=0)
         return np.array([row + [math.nan] * (width - len(row)) for row in out]).reshape(repeats, width)
 
 
-def _repeated(plan: Settled, answers: Callable[[int], list[Any]], repeats: int) -> list[list[Any]]:
-    """The answers of every repeat: all at once, as if each were a group of its own, where a question without groups allows it."""
-    if not plan.by and repeats > 1:
-        try:
-            return [[answer] for answer in answers(repeats)]
-        except Single:
-            pass
-    return [answers(1) for _ in range(repeats)]
+def conversations(plan: Settled, engine: Any, salt: int, repeats: int) -> list[tuple[Groups, Answers]]:
+    """The same release again and again on one bounded table: NOT PRIVATE but on public rows.
+
+    All at once where a question without groups allows it, as if every repeat were a group of its own.
+    """
+    with ExitStack() as stack:
+        opened: dict[Frame, Remembered] = {}
+
+        def converse(copies: int) -> tuple[Groups, Answers]:
+            def open_frame(frame: Frame) -> Any:
+                if frame not in opened:
+                    opened[frame] = Remembered(stack.enter_context(engine.bounded(frame, salt)).ask)
+                return nullcontext(replace(opened[frame], copies=copies))
+
+            return plan.converse(open_frame, draw)
+
+        if not plan.by and repeats > 1:
+            try:
+                _, answers = converse(repeats)
+                return [(None, {name: cells[i : i + 1] for name, cells in answers.items()}) for i in range(repeats)]
+            except Single:
+                pass
+        return [converse(1) for _ in range(repeats)]
 
 
 class Single(Exception):
