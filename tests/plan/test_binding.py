@@ -88,6 +88,13 @@ def test_context_of_groups():
     assert context(PEOPLE.group_by("sex").agg(n=COUNT), ROW).groups_per_person == 1
 
 
+def test_nobody_is_in_more_groups_than_there_are():
+    two = Query("people", {**COLUMNS, "side": Column("side", "cat", keys=("left", "right"))}).group_by("side").agg(n=COUNT)
+    assert context(two, PERSON).groups_per_person == 2
+    assert context(two, PrivacyUnit("person", max_rows=8, max_groups=1)).groups_per_person == 1
+    assert frame(two, PERSON).unit.max_groups == 4
+
+
 def test_statistics_and_engines_see_the_same_narrowed_bounds():
     query = PEOPLE.with_where("income BETWEEN 10 AND 1000").agg(m=MEDIAN)
     assert context(query, ROW).columns["income"] == frame(query, ROW).columns[0]

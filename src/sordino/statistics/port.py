@@ -23,8 +23,8 @@ Groups = tuple[tuple[Any, ...], ...] | None
 class Context:
     """Public facts a statistic may use: the unit, whether the query is grouped, the declared columns, a declared size, the group keys.
 
-    `groups_per_person` is max_groups for a grouped query over people and 1 otherwise; under it every per-group price is divided by this
-    number. `size` is the declared number of units, if any. `filtered` is true when rows may drop out (a where, a group, a null policy
+    `groups_per_person` is max_groups for a grouped query over people (or the number of public groups, if smaller) and 1 otherwise; every
+    per-group price is divided by this number. `size` is the declared number of units, if any. `filtered` is true when rows may drop out (a where, a group, a null policy
     "drop", a person unit): then n is private under both relations. `keys` are the public groups; None in a grouped query means private.
     `rows` is how many rows the public believes the question is about: the declared size or a recorded count, for choices of utility only.
     `propose` and `otherwise` are the caller's bound on the local sensitivity, in the column's unit, and what a failed test answers.
@@ -86,7 +86,7 @@ class Step(Protocol):
     @property
     def name(self) -> str: ...  # mechanism, for the card
     @property
-    def bar(self) -> str: ...  # exact | bound (at least 95%) | rank | published | twin | none
+    def bar(self) -> str: ...  # exact | bound (at least 95%) | rank | published | twin | none; what it is about, if not plain, is `covers`
     def certificates(self) -> Sequence[Certificate]: ...
     def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]: ...  # groups: None when ungrouped, else in order
     def interval(self, answer: Answer, level: float) -> tuple[Any, Any] | None: ...  # of an answer, at another level
