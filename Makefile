@@ -36,9 +36,8 @@ audit: $(STAMP)  ## every mechanism and question against hostile neighbours; wri
 	@$(BIN)/python -m sordino.lab.campaign --page docs/audit.md
 	@SORDINO_AUDIT=full $(BIN)/python -m pytest tests/lab/test_planted.py tests/models/test_privacy.py -n 2
 
-bench: $(STAMP)  ## speed and accuracy as ratios
-	@for task in noise sensitivity accounting ledger engine spark scale tables accuracy models server; do \
-	  test ! -f bench/$$task.py || { echo "== $$task"; $(BIN)/python bench/$$task.py || exit 1; }; done
+bench: $(STAMP)  ## speed and accuracy as ratios, and the peers beside us; under an hour
+	@$(BIN)/python bench/everything.py
 
 soak: $(STAMP)  ## the ledger under thousands of kills
 	@$(BIN)/python -m tests.ledger.soak

@@ -1,6 +1,6 @@
 """How fast the engine bounds, totals and ranks, beside plain queries measured in the same run.
 
-    python bench/engine.py [--only people|groups|median] [--repeats 3] [--json]
+    python bench/engine.py [--only people|groups|median] [--repeats 2] [--json]
 
 people: 80,000 rows of 20,000 people in 50 zip codes, medians of every zip. groups: 10 million rows, 10,000 groups, a million people,
 against the same bounded query written by hand and against the plain group-by without any bounding. median: of 10 million doubles,
@@ -30,7 +30,7 @@ from sordino.schema.frame import Frame
 from sordino.summaries.totals import Item, Ranks, Totals
 
 HALF = (Fraction(1, 2),)
-GATES = {"groups against hand-written": 1.5, "groups GB": 2.0, "median against partition": 4.0}
+GATES = {"groups against hand-written": 1.5, "groups against plain": 10.0, "groups GB": 2.0, "median against partition": 4.0}
 
 
 def best(repeats: int, *actions: Callable[[], object]) -> list[float]:
@@ -146,7 +146,7 @@ def median(repeats: int) -> dict[str, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", choices=("people", "groups", "median"))
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     found: dict[str, float] = {}
@@ -158,7 +158,7 @@ def main() -> None:
         print(json.dumps(found))
     else:
         for name, value in found.items():
-            print(f"{name:62s} {value:8.3f}{'   over the gate' if name in missed else ''}")
+            print(f"{name:62s} {value:8.3f}{'   MISSED' if name in missed else ''}")
     sys.exit(bool(missed))
 
 

@@ -15,7 +15,7 @@ import subprocess
 import tempfile
 import venv
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from sordino.privacy.witness import Finite
 HERE = Path(__file__).parent
 NEEDS = {"opendp": ("opendp", "numpy"), "diffprivlib": ("diffprivlib", "scikit-learn<1.9")}
 CONFIDENCE = 1 - 1e-9
+RESULTS = HERE / "results" / "peers_audit.json"  # the README shows what is refuted there
 
 
 @dataclass(frozen=True)
@@ -157,11 +158,14 @@ def main() -> None:
     parser.add_argument("--only", choices=(*NEEDS, "dp-accounting"))
     options = parser.parse_args()
     parts = {**{name: package(name, options.build) for name in NEEDS}, "dp-accounting": accounting()}
-    verdicts = []
+    rows = []
     for row in (row for name, part in parts.items() if options.only in (None, name) for row in part):
         print(f"{row.package}: {row.claim}\n    found: {row.found}\n    {row.verdict}", flush=True)
-        verdicts.append(row.verdict)
-    print(f"{len(verdicts)} claims looked at, {verdicts.count('refuted')} refuted")
+        rows.append(asdict(row))
+    print(f"{len(rows)} claims looked at, {sum(row['verdict'] == 'refuted' for row in rows)} refuted")
+    if options.only is None and {row["package"].split()[0] for row in rows} == set(parts):
+        RESULTS.parent.mkdir(exist_ok=True)
+        RESULTS.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

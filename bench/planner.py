@@ -36,7 +36,7 @@ def table(rows: int, high: float) -> Any:
 
 
 QUESTIONS = {
-    "mean(income)": lambda t: t.mean("income"),
+    "mean(income), of the population": lambda t: t.mean("income"),
     "median(income)": lambda t: t.median("income"),
     "quantile(income, 0.9)": lambda t: t.quantile("income", 0.9),
     "quantiles(income)": lambda t: t.quantiles("income", [0.1, 0.25, 0.5, 0.75, 0.9]),
@@ -75,7 +75,8 @@ def choices() -> int:
                     plan = query.settle(epsilon, "1e-6")
                     (label,) = plan.names
                     ways = [w for w in query.ways(label, plan.cost.epsilon, plan) if w != "ptr"]
-                    found = {w: errors(query.by_mechanism(w), epsilon, truth) for w in ways}
+                    sampling = float(np.std(np.clip(t.twin["income"], 0, high))) / rows**0.5 if name.startswith("mean(") else 0.0
+                    found = {w: float(np.hypot(errors(query.by_mechanism(w), epsilon, truth), sampling)) for w in ways}
                     best = min(found, key=found.__getitem__)
                     ratio = found[ways[0]] / found[best] if found[best] else 1.0
                     bad += ratio > 1.1 and found[ways[0]] - found[best] > 0.02

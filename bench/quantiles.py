@@ -15,10 +15,15 @@ from typing import Any
 import numpy as np
 
 import sordino as sd
+from sordino import statistics as st
 from sordino.lab import audit, simulate
 from sordino.lab.simulation import outcomes
 from sordino.lab.world import neighbours
 from sordino.mechanisms import ApproximateQuantiles, JointExponential, QuantileExponential, RankExponential
+from sordino.privacy.relation import PrivacyUnit
+from sordino.schema.column import Column
+from sordino.statistics.port import Context
+from sordino.summaries.window import rank_window
 
 DECILES = [j / 10 for j in range(1, 10)]
 PEERS = {"0.1": 4_741, "0.5": 800, "1": 566}  # the best peer's median error of the interquartile range
@@ -61,6 +66,37 @@ def wide_bounds(draws: int) -> None:
         names = {query.settle(0.1).mechanism for query in (opened.median("income"), opened.median("income", bounds="private"))}
         figure = f"{errors[1]:.1f} / {errors[0]:.1f} ranks"
         line("the same with bounds [0, 1e6]: bounds='private' / plain", figure, len(names) == 1, "one mechanism for both")
+
+
+def tight() -> None:
+    """Bounds the rows fill: the planner's law against the plain exponential mechanism's, summed exactly."""
+    rng = np.random.default_rng(2)
+    kinds = {
+        "normal rows in 100": (100, rng.normal(50, 10, 1000)),
+        "incomes in 1e6": (1e6, incomes()),
+        "ties in 100": (100, np.round(rng.normal(50, 10, 1000), -1)),
+        "rows at the bounds": (1e4, np.where(rng.random(1000) < 0.5, 0, 1e4)),
+    }
+    for name, (top, x) in kinds.items():
+        column = Column("x", "float", (0, top))
+        grid = column.grid()
+        steps = np.sort(np.clip(np.floor(np.clip(x, 0, top) / float(grid.step)).astype(np.int64), 0, grid.width))
+        for q in (Fraction(1, 2), Fraction(9, 10)):
+            ratios = []
+            for epsilon in (Fraction(1, 10), Fraction(1)):
+                ours = st.quantile("x", q).step(epsilon, Fraction(0), Context(PrivacyUnit(), {"x": column})).mechanisms[0]  # type: ignore[attr-defined]
+                found = [expected(mechanism, steps) for mechanism in (ours, QuantileExponential(epsilon, q, high=grid.width))]
+                ratios.append(found[0] / max(found[1], 1e-9) if found[1] > 1e-9 else 1.0)
+            figure = " / ".join(f"{ratio:.3f}" for ratio in ratios)
+            line(f"quantile {float(q):g}, {name}, epsilon .1 / 1: rank error over the plain one's", figure, max(ratios) <= 1.05, "<= 1.05")
+
+
+def expected(mechanism: QuantileExponential, x: np.ndarray[Any, Any]) -> float:
+    """The mean number of ranks a draw lies from its quantile, from the exact law."""
+    cells = mechanism.cells(rank_window(x, mechanism.q, mechanism.radius, 0, mechanism.high))
+    aim = float(mechanism.q) * len(x)
+    far = np.maximum(np.maximum(np.searchsorted(x, cells.first) - aim, aim - np.searchsorted(x, cells.first, "right")), 0)
+    return float(far @ cells.weights / cells.weights.sum())
 
 
 def deciles(draws: int) -> None:
@@ -173,6 +209,7 @@ def small_worlds() -> None:
 if __name__ == "__main__":
     draws = int(sys.argv[1]) if len(sys.argv) > 1 else 300
     wide_bounds(draws)
+    tight()
     deciles(draws)
     several(draws)
     percentiles(draws)

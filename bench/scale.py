@@ -1,8 +1,8 @@
 """How cost grows with rows, groups, people and the width of a window; and, on paper, what a trillion rows cost on a cluster.
 
-    python bench/scale.py [--most 10000000] [--repeats 2] [--no-spark] [--write]
+    python bench/scale.py [--most 10000000] [--repeats 2] [--no-spark] [--page docs/scale.md]
 
---write puts the tables into docs/scale.md, between its two marks; nothing there is typed. What reaches the driver is counted as it arrives.
+--page puts the tables into that page, between its two marks; nothing there is typed. What reaches the driver is counted as it arrives.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ from sordino.schema.column import Column
 from sordino.schema.frame import Frame
 from sordino.summaries.totals import Item, Ranks, Totals
 
-PAGE = Path(__file__).parent.parent / "docs" / "scale.md"
 BEGIN, END = "<!-- measured -->", "<!-- end of what was measured -->"
 TOTALS = Totals((Item("rows"), Item("sum", "v")))
 UNIT, VALUE = Column("person", "id"), Column("v", "float", bounds=(0, 1_000))
@@ -102,11 +101,15 @@ def size(count: float) -> str:
     raise AssertionError
 
 
+def short(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.2g}"
+
+
 def growth(most: int, repeats: int) -> list[str]:
     """Each quantity by itself, the others as they are in the middle of the table."""
     n, usual = min(most, 1_000_000), 1_000
     lines: list[str] = []
-    steps = [s for s in (100_000, 1_000_000, 10_000_000) if s <= most]
+    steps = [most // 100, most // 10, most]
     found = [(f"{rows:,}", duckdb(rows, usual, rows // 10, TOTALS, repeats)) for rows in steps]
     lines += table(f"Rows: counts and sums of {usual:,} groups, ten rows a person", "rows", found)
     found = [(f"{g:,}", duckdb(n, g, n // 10, TOTALS, repeats)) for g in (1, 100, 10_000, 100_000)]
@@ -162,7 +165,7 @@ def paper(slope: float) -> list[str]:
     ]
     for power in (7, 9, 10, 11, 12):
         seconds = slope * 10**power / 1e6
-        lines.append(f"| 10^{power} | {seconds / 3600:,.3g} | {size(WIDTH * 10.0**power)} | {seconds / 60_000:,.2g} |")
+        lines.append(f"| 10^{power} | {short(seconds / 3600)} | {size(WIDTH * 10.0**power)} | {short(seconds / 60_000)} |")
     lines += ["", "| what reaches the driver, however many rows | bytes | for 10,000 groups, K = 1,000 |", "|---|---|---:|"]
     groups, k = 10_000, 1_000
     for what, formula, count in (
@@ -181,20 +184,21 @@ def main() -> None:
     parser.add_argument("--most", type=int, default=1_000_000, help="rows of the largest table")
     parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--no-spark", action="store_true")
-    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--page", type=Path, help="write the tables into this page")
     options = parser.parse_args()
     where = f"{os.cpu_count()} processors ({platform.machine()}), {platform.system()}, Python {platform.python_version()}"
-    lines = [f"Measured by `python bench/scale.py --most {options.most} --write` on {where}. DuckDB unless another engine is named.", ""]
+    command = f"python bench/scale.py --most {options.most} --repeats {options.repeats} --page docs/scale.md"
+    lines = [f"Measured by `{command}` on {where}. DuckDB unless another engine is named.", ""]
     lines += growth(options.most, options.repeats)
     if not options.no_spark:
         more, slope = spark(options.most, options.repeats)
         lines += [*more, "### On paper: to a trillion rows", "", *paper(slope)]
     text = "\n".join(lines)
     print(text)
-    if options.write:
-        page = PAGE.read_text(encoding="utf-8")
+    if options.page:
+        page = options.page.read_text(encoding="utf-8")
         before, after = page.split(BEGIN)[0], page.split(END)[1]
-        PAGE.write_text(f"{before}{BEGIN}\n\n{text}\n{END}{after}", encoding="utf-8")
+        options.page.write_text(f"{before}{BEGIN}\n\n{text}\n{END}{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":

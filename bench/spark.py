@@ -1,9 +1,10 @@
-"""What privacy costs on Spark: the bounded sums of 10,000 groups, beside the same bounded query written by hand.
+"""What privacy costs on Spark: counts and sums of 10,000 groups released, beside the same bounded query written by hand.
 
     python bench/spark.py [--rows 10000000] [--repeats 2] [--json]
 
-Both run in one local[2] session whose only process has a heap of 1 GB: the driver and two executor threads share it. The hand-written query
-bounds by the same windows and sums doubles; it keeps nothing and draws nothing.
+Both run in one local[2] session whose only Java process holds the driver and two executor threads. The hand-written query bounds by the
+same windows and sums doubles; it keeps nothing and draws nothing. Ours is a whole release of a table: rehearsal, charge, look, noise, seal.
+Driver memory is the limit of the Java heap plus what the Python process held at most.
 """
 
 from __future__ import annotations
@@ -18,10 +19,13 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
+import sordino as sd
 from engine import best, many_rows
 
 GATES = {"against hand-written": 1.5, "driver GB": 1.0}
-HEAP = "1g"
+HEAP = "768m"
+GROUPS = 10_000
+LIMITS = ((8, 4), (10, 10))  # rows of a person in a group, groups of a person
 
 
 def session(folder: str) -> Any:
@@ -53,34 +57,29 @@ def hand(path: Path, rows: int, most: int) -> str:
         FROM parquet.`{path}` WHERE person IS NOT NULL) WHERE place <= {most}) WHERE r <= {rows} GROUP BY g"""
 
 
+def release(path: Path, rows: int, most: int) -> None:
+    facts = {"unit": "person", "max_rows": rows, "max_groups": most, "bounds": {"v": (0, 1_000)}, "keys": {"g": list(range(GROUPS))}}
+    with sd.table(path, **facts, budget=sd.Budget(epsilon=1), ledger=":memory:", engine="spark") as table:
+        found = table.group_by("g").agg(n=sd.count(), total=sd.sum("v")).release(epsilon=1)
+        assert len(found.to_dict()["n"]) == GROUPS
+
+
 def groups(rows: int, repeats: int) -> dict[str, float]:
-    from sordino.engines.spark import Spark
-    from sordino.privacy.relation import PrivacyUnit
-    from sordino.schema.column import Column
-    from sordino.schema.frame import Frame
-    from sordino.summaries.totals import Item, Totals
-
-    unit, group, value = Column("person", "id"), Column("g", "int", bounds=(0, 9_999)), Column("v", "float", bounds=(0, 1_000))
     found: dict[str, float] = {}
-    with many_rows(rows) as path, tempfile.TemporaryDirectory() as folder:
+    with many_rows(rows, GROUPS) as path, many_rows(rows // 20, GROUPS) as few, tempfile.TemporaryDirectory() as folder:
         spark = session(folder)
-        engine = Spark(path, (unit, group, value))
-        spark.sql(f"SELECT count(*) FROM parquet.`{path}`").collect()  # both find a warm machine
-        for most_rows, most_groups in ((8, 4), (10, 10)):
-            frame = Frame(PrivacyUnit("person", max_rows=most_rows, max_groups=most_groups), unit, by=(group,), columns=(value,))
-
-            def ours(frame: Frame = frame) -> None:
-                with engine.bounded(frame, 17) as bounded:
-                    bounded.ask(Totals((Item("rows"), Item("sum", "v"))))
-
-            def written(text: str = hand(path, most_rows, most_groups)) -> None:
-                spark.sql(text).toArrow()
-
-            plain, private = best(repeats, written, ours)
+        for limits in LIMITS:
+            release(few, *limits)  # both find a warm machine
+            spark.sql(hand(few, *limits)).toArrow()
+            private, plain = best(
+                repeats, lambda limits=limits: release(path, *limits), lambda limits=limits: spark.sql(hand(path, *limits)).toArrow()
+            )
+            most_rows, most_groups = limits
             name = f"{rows:,} rows, 10,000 groups, max_rows={most_rows}, max_groups={most_groups}"
             found |= {f"{name}, hand-written seconds": plain, f"{name}, seconds": private, f"{name}: against hand-written": private / plain}
-        found["the driver's heap, GB"] = spark._jvm.java.lang.Runtime.getRuntime().maxMemory() / 2**30
-        found["what Python held at most: driver GB"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+        heap = spark._jvm.java.lang.Runtime.getRuntime().maxMemory() / 2**30
+        held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+        found |= {"the limit of the driver's heap, GB": heap, "what Python held at most, GB": held, "together: driver GB": heap + held}
         spark.stop()
     return found
 
@@ -98,7 +97,7 @@ def main() -> None:
         print(json.dumps(found))
     else:
         for name, value in found.items():
-            print(f"{name:78s} {value:8.3f}{'   over the gate' if name in missed else ''}")
+            print(f"{name:82s} {value:8.3f}{'   MISSED' if name in missed else ''}")
     sys.exit(bool(missed))
 
 

@@ -19,7 +19,7 @@ import duckdb
 import numpy as np
 
 import sordino as sd
-from engine import best, peak_while, ten_million
+from engine import best, many_rows, peak_while
 
 GATES = {"public keys, seconds": 0.5, "private keys, seconds": 1.0, "against hand-written": 1.5, "GB": 2.0}
 
@@ -43,7 +43,7 @@ def people(repeats: int) -> dict[str, float]:
 
 def groups(repeats: int) -> dict[str, float]:
     found: dict[str, float] = {}
-    with ten_million() as path, tempfile.TemporaryDirectory() as state:
+    with many_rows() as path, tempfile.TemporaryDirectory() as state:
         os.environ["SORDINO_STATE"] = state
         for rows, most in ((8, 4), (10, 10)):
             hand = f"""SELECT g, count(*), sum(v), avg(v) FROM (SELECT g, v,

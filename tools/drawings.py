@@ -47,7 +47,15 @@ def sensitivities() -> Picture:
     return lines(series, title=title, x="people", y="sensitivity, of a million", log_x=True, log_y=True)
 
 
-DRAWINGS = {"laplace-gaussian": laplace_gaussian, "smooth-envelope": smooth_envelope, "sensitivities": sensitivities}
+DRAWINGS = {
+    "laplace-gaussian": laplace_gaussian,
+    "smooth-envelope": smooth_envelope,
+    "sensitivities": sensitivities,
+    "influence": lambda: sd.lab.influence().plot(),
+    "leverage": lambda: sd.lab.leverage().plot(),
+    "plug-in": lambda: sd.lab.plug_in().plot(),
+    "efficiency": lambda: sd.lab.efficiency().plot(),
+}
 
 if __name__ == "__main__":
     HERE.mkdir(parents=True, exist_ok=True)

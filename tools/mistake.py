@@ -100,3 +100,15 @@ MISTAKES: dict[str, str] = {
         adopt("town.ledger", epsilon=0.1)              # the witness of SRD-602 saw more than that
     ''',
 }
+
+REQUESTS: dict[str, str] = {
+    "SRD-501": "GET /v1/datasets without a token.",
+    "SRD-502": "GET /v1/ledger with the token of an analyst.",
+    "SRD-503": 'POST /v1/plans with {"question": 1}.',
+    "SRD-504": "GET /v1/datasets more often than the server's rate allows.",
+    "SRD-505": "GET /v1/plans/none/preview.",
+    "SRD-506": "POST /v1/plans/{id}/release of an answer that takes longer than the server's patience.",
+    "SRD-507": "POST /v1/plans/{id}/release while the server has a fault of its own.",
+    "SRD-508": "POST /v1/plans/{id}/release for a price above the owner's approve_above.",
+    "SRD-509": "The same again after the owner refused it.",
+}

@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 import textwrap
 import tomllib
+from dataclasses import fields
 from inspect import cleandoc
 from pathlib import Path
 from typing import Any
 
 import typer
-from mistake import MISTAKES, SETUP
+from front import readme
+from mistake import MISTAKES, REQUESTS, SETUP
 
 import sordino as sd
 from sordino.cli import app
@@ -31,7 +33,8 @@ FAMILIES = {
 def errors() -> str:
     intro = f"""Every error has a code, says what happened, what to do, and whether anything was spent. There are {len(CODES)} of them. On
         the command line: `sordino explain SRD-301`. In Python: `error.code`, `error.what`, `error.fix`, `error.spent`, `error.facts`.
-        Each example below is the shortest mistake that raises its error, and runs as a test; the server's errors need a server."""
+        Each example below is the shortest mistake that raises its error, and runs as a test; the server's are requests that a test
+        sends."""
     out = ["# Errors", "", filled(intro), "", f"```python\n{SETUP.strip()}\n```"]
     family = ""
     for code, what in CODES.items():
@@ -43,6 +46,8 @@ def errors() -> str:
         if code in MISTAKES:
             body = textwrap.indent(textwrap.dedent(MISTAKES[code]).strip(), "    ")
             out += ["", f'```python\nwith refused("{code}"):\n{body}\n```']
+        elif code in REQUESTS:
+            out += ["", f"```text\n{REQUESTS[code]}\n```"]
     return "\n".join(out) + "\n"
 
 
@@ -83,10 +88,10 @@ def plain(text: str) -> str:
 def brief(example: Any) -> str:
     """The parameters that differ from their defaults, as one would type them."""
     shown = []
-    for name, field in example.__dataclass_fields__.items():
-        value = getattr(example, name)
+    for field in fields(example):
+        value = getattr(example, field.name)
         if field.init and value != field.default:
-            shown.append(f"{name}={written(value)}")
+            shown.append(f"{field.name}={written(value)}")
     return f"{type(example).__name__}({', '.join(shown)})".replace("|", "\\|")
 
 
@@ -108,7 +113,7 @@ EXITS = {
     2: "usage: the question is wrong; nothing was spent",
     3: "refused by the budget; nothing was spent",
     4: 'the answer is "refused": the test of a mechanism did not pass; it was paid for',
-    5: "the dataset file is missing, wrong or unsafe",
+    5: "the dataset file is wrong or unsafe",
     6: "the ledger is broken, behind its witness or unreachable",
 }
 
@@ -155,40 +160,42 @@ def default(param: Any) -> str:
 
 def notes() -> str:
     items = tomllib.loads((DOCS / "notes.toml").read_text(encoding="utf-8"))["item"]
-    built = [item for item in items if "status" not in item]
     intro = f"""Sordino grew out of five lecture notes on data-dependent differential privacy, 000 to 004. This page lists everything they
-        define, state, exemplify or point to: {len(items)} items, {len(built)} of them built. Each names a function, a test and
-        a page. The table is `docs/notes.toml`; a test checks that the names exist, and not that the test named is enough.
+        define, state, exemplify or point to: {len(items)} items. Each names a function, a test and a page. The table is
+        `docs/notes.toml`; a test checks that the names exist, and not that the test named is enough.
         Symbols: [glossary](glossary.md).
         Where the notes err: [errata](errata.md). Papers: [bibliography](bibliography.md)."""
     out = ["# The notes and the code", "", filled(intro), "", "| # | note | item | function | test | page |", "|---|---|---|---|---|---|"]
     for item in items:
         head = f"| {item['number']} | {item['note']} {item['section']} | {plain(item['item'])} |"
-        if "status" in item:
-            out.append(f"{head} *{item['status']}: {plain(item['reason'])}* | | |")
-            continue
         title = Path(item["page"]).stem.replace("-", " ")
         test = item["test"].partition("::")[2].removeprefix("test_").replace("_", " ")
         out.append(f"{head} `{item['function'].removeprefix('sordino.')}` | {test} | [{title}]({item['page']}) |")
     return "\n".join(out) + "\n"
 
 
-PAGES = {"reference/errors.md": errors, "reference/mechanisms.md": mechanisms, "reference/cli.md": cli, "notes.md": notes}
+PAGES = {
+    "docs/reference/errors.md": errors,
+    "docs/reference/mechanisms.md": mechanisms,
+    "docs/reference/cli.md": cli,
+    "docs/notes.md": notes,
+    "README.md": readme,
+}
 
 
 def main(arguments: list[str]) -> int:
     old = 0
     for name, write in PAGES.items():
-        page, text = DOCS / name, write()
+        page, text = DOCS.parent / name, write()
         if page.exists() and page.read_text(encoding="utf-8") == text:
             continue
         if "--check" in arguments:
-            print(f"docs/{name} is not what the code says; run: python tools/pages.py", file=sys.stderr)
+            print(f"{name} is not what the code says; run: python tools/pages.py", file=sys.stderr)
             old += 1
         else:
             page.parent.mkdir(exist_ok=True)
             page.write_text(text, encoding="utf-8")
-            print(f"wrote docs/{name}")
+            print(f"wrote {name}")
     return 1 if old else 0
 
 

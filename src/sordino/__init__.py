@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sordino.remote import connect
     from sordino.session.opening import open_dataset as open
     from sordino.session.own import release
+    from sordino.session.synthesis import synthesize
     from sordino.session.table import table
     from sordino.statistics import (
         apply,
@@ -78,6 +79,7 @@ __all__ = [
     "std",
     "sum",
     "survey",
+    "synthesize",
     "table",
     "top_k",
     "trimmed_mean",
@@ -86,7 +88,10 @@ __all__ = [
 ]
 
 _ROOMS = ("lab", "mechanisms", "models", "privacy", "sensitivity", "survey")
-_HOMES = {"release": "session.own", "table": "session.table", "open": "session.opening", "Budget": "ledger", "connect": "remote"}
+_HOMES = {
+    "release": "session.own", "synthesize": "session.synthesis", "table": "session.table", "open": "session.opening", "Budget": "ledger",
+    "connect": "remote",
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import csv
 import json
+import shlex
+import shutil
+import subprocess
+import sys
 import tempfile
 import textwrap
 import time
 from dataclasses import dataclass, field
 from fractions import Fraction
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +23,35 @@ from sordino.lab.town import crowd, hospital, register
 from sordino.mechanisms import Smooth
 from sordino.mechanisms.textbook import verdicts
 
-__all__ = ["main"]
+__all__ = ["main", "offer"]
 
 WIDE = 10**6
+PAGE = "http://127.0.0.1:8765/datasets"
+DATASET = """[dataset]
+name = "hospital"
+ledger = "hospital.ledger"
+witness = "hospital.witness"
+[privacy]
+unit = "patient"
+unit_column = "person"
+max_rows = 5
+max_groups = 1
+[budget]
+epsilon = 3
+delta = 1e-6
+[tables.admissions]
+source = "admissions.csv"
+size = 4_000
+[tables.admissions.columns]
+person = { type = "id" }
+zip = { type = "cat", keys = "private" }
+birth_date = { type = "date", bounds = ["1930-01-01", "2010-01-01"] }
+sex = { type = "cat", values = ["f", "m", "x"] }
+diagnosis = { type = "cat", keys = "private" }
+cost = { type = "int", bounds = [0, 100_000] }
+[server]
+approve_above = 1
+"""
 
 
 @dataclass
@@ -76,7 +108,9 @@ def attack(stage: Stage) -> None:
         scale = sd.sensitivity.local.median(data, bounds=(0, WIDE), relation="replace")
         stage.say(f"{name}: median 0, local sensitivity {scale:,}; four releases:")
         stage.say("  " + " ".join(f"{value:12,.0f}" for value in local_noise(data, (0, WIDE), 4)))
-    stage.say("The size of the noise alone says which table it was.")
+    found = sd.lab.noise_exploitation(lambda data, n: local_noise(data, (0, WIDE), n), with_person, without, vectorised=True)
+    stage.say(f"The size of the noise alone says which table it was: right {found.right:.0%} of the time from one answer.")
+    stage.figures["local noise"] = {"right": found.right, "advantage": found.advantage}
 
 
 def repair(stage: Stage) -> None:
@@ -116,13 +150,16 @@ def private_table(stage: Stage, folder: Path) -> None:
         stage.say(f"the mean cost within 600: epsilon {wish.epsilon:.3g}, {wish.charged:.3g}% of the budget, before any row is read")
         asked = (table.mean("cost"), table.sql("SELECT zip, MEDIAN(cost) FROM hospital GROUP BY zip"), table.mode("diagnosis"))
         prices: tuple[dict[str, Any], ...] = ({"within": 600}, {"epsilon": "0.5"}, {"epsilon": "0.5"})
+        answers = []
         for query, price in zip(asked, prices, strict=True):
             start = time.perf_counter()
-            lines = str(query.release(**price)).splitlines()
+            answers.append(query.release(**price))
+            lines = str(answers[-1]).splitlines()
             for line in lines if len(lines) <= 6 else [*lines[:4], "  ...", lines[-1]]:
                 stage.say(line)
             stage.say(f"  took {time.perf_counter() - start:.2f} s")
-        stage.say(f"asked again: {table.mean('cost').release(within=600)}")
+        again = table.mean("cost").release(within=600)
+        stage.say(f"asked again: {again}")
         stage.say(str(table.budget))
         try:
             table.sum("cost").release(epsilon=2)
@@ -131,7 +168,8 @@ def private_table(stage: Stage, folder: Path) -> None:
         check = table.ledger.verify()
         stage.say(f"the book on disk: {len(table.ledger.entries())} charges; {check}")
         facts = {"price": wish.epsilon, "spent": table.budget.spent, "charges": len(table.ledger.entries()), "whole": bool(check)}
-        stage.figures["table"] = facts
+        told = [{"cost": answer.cost.epsilon, "bar": answer.bar, **answer.to_dict()} for answer in answers]
+        stage.figures["table"] = {**facts, "left": table.budget.left, "answers": told, "recalled": again.recalled}
 
 
 def judged(stage: Stage) -> None:
@@ -156,11 +194,33 @@ def main(*, as_json: bool = False) -> None:
     judged(stage)
     stage.figures["seconds"] = round(time.perf_counter() - start, 1)
     if as_json:
-        print(json.dumps(stage.figures))
+        print(json.dumps(stage.figures, default=str))
         return
     print(f"\nDone in {stage.figures['seconds']:.0f} s. Next, on your own file:")
     print("  sordino init yours.csv")
     print('  sordino query "SELECT COUNT(*) FROM yours" --within 20')
+    offer(Path(tempfile.mkdtemp(prefix="sordino-demo-")))
+
+
+def offer(folder: Path) -> None:
+    """The made-up hospital as a dataset file, and the commands that put it on a page. In a terminal they are run, if so wished."""
+    rows = hospital()
+    with (folder / "admissions.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(rows)
+        writer.writerows(zip(*rows.values(), strict=True))
+    (folder / "hospital.toml").write_text(DATASET, encoding="utf-8")
+    beside = Path(sys.executable).with_name("sordino")
+    program = "sordino" if shutil.which("sordino") else str(beside)
+    config = shlex.quote(str(folder / "hospital.toml"))
+    commands = [f"{program} token add me --role owner --config {config}", f"{program} serve --config {config}"]
+    needs = "" if find_spec("fastapi") else " (pip install 'sordino[server]' first)"
+    print(f"\nOr ask the same hospital on a page: make a token, serve, and open the address{needs}")
+    for line in (*commands, PAGE):
+        print(f"  {line}")
+    if sys.stdin.isatty() and sys.stdout.isatty() and input("Shall I? [y/N] ").strip().lower() in ("y", "yes"):
+        for command in commands:
+            subprocess.run(shlex.split(command), check=False)
 
 
 if __name__ == "__main__":

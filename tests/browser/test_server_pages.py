@@ -1,8 +1,12 @@
-"""Owner and analyst through every page in a real browser: no console error, no serious finding, 320 pixels, keyboard, no script."""
+"""Owner and analyst through every page in a real browser: no console error, no serious finding, 320 pixels, keyboard, no script.
+
+SORDINO_SHOTS=1 pytest tests/browser/test_server_pages.py also writes the pictures of docs/img.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -14,13 +18,14 @@ from sordino.server.token import Tokens
 
 SHOTS = Path(__file__).parent.parent.parent / "docs" / "img"
 SEX = "SELECT sex, COUNT(*) AS n FROM admissions GROUP BY sex"
+WARD = "SELECT ward, COUNT(*) AS n FROM admissions GROUP BY ward"
 
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SORDINO_STATE", str(tmp_path_factory.mktemp("state")))
-        file = write(tmp_path_factory.mktemp("pages"), tick=5, epsilon=5)
+        file = write(tmp_path_factory.mktemp("pages"), tick=5, epsilon=5, approve="approve_above = 0.8")
         tokens = Tokens.beside(file)
         server = Process(file)
         server.amina, server.owner = tokens.add("amina"), tokens.add("owner", "owner")
@@ -36,16 +41,18 @@ def enter(page, served, token):
 
 
 def look(page, name=None):
-    """Axe finds nothing serious; at 320 pixels nothing but tables scrolls sideways; and a picture for the documents, if wished."""
+    """Axe finds nothing serious; at 320 pixels nothing but tables scrolls sideways; every chart has a table; a picture, if wished."""
     from axe_playwright_python.sync_playwright import Axe
 
     found = [item for item in Axe().run(page).response["violations"] if item["impact"] in ("serious", "critical")]
     assert not found, [(item["id"], [node["target"] for node in item["nodes"]]) for item in found]
+    assert page.locator("figure svg").count() == 0 or page.locator("table").count() > 0
     if name and os.environ.get("SORDINO_SHOTS"):
         SHOTS.mkdir(exist_ok=True)
         page.set_viewport_size({"width": 860, "height": 900})
         page.evaluate("window.scrollTo(0, 0)")
-        page.screenshot(path=SHOTS / f"{name}.png", scale="css")
+        high = min(page.evaluate("document.documentElement.scrollHeight"), 1_500)
+        page.screenshot(path=SHOTS / f"{name}.png", scale="css", full_page=True, clip={"x": 0, "y": 0, "width": 860, "height": high})
     page.set_viewport_size({"width": 320, "height": 640})
     assert page.evaluate("document.documentElement.scrollWidth") <= 320, name
     page.set_viewport_size({"width": 1280, "height": 720})
@@ -57,53 +64,140 @@ def test_an_analyst_goes_through_every_page(page, served):
     enter(page, served, served.amina)
     look(page, "datasets")
     page.get_by_role("link", name="Ask hospital").click()
+    question = page.get_by_label("Question, in SQL")
     page.get_by_label("Statistic").select_option("mean")
     page.get_by_label("of column").select_option("age")
-    page.get_by_role("button", name="Write it as SQL").click()
-    assert "AVG" in page.get_by_label("Question, in SQL").input_value()
-    page.get_by_label("Question, in SQL").fill(SEX)
+    expect(question).to_have_value(re.compile("AVG"))
+    question.fill(SEX)
+    expect(page.get_by_label("Statistic")).to_have_value("count")
+    expect(page.get_by_label("for each")).to_have_value("sex")
     page.get_by_label("Within ±").fill("60")
-    with page.expect_response(lambda answer: "part=1" in answer.url and "within=60" in answer.url):
-        page.get_by_label("Within ±").press("End")
-        page.get_by_label("Within ±").dispatch_event("input")
-    page.get_by_role("button", name="Pay epsilon").wait_for()
-    before = page.get_by_role("button", name="Pay epsilon").inner_text()
-    slider = page.get_by_label("Cheap to accurate")
-    slider.focus()
-    for _ in range(5):
+    pay = page.get_by_role("button", name=re.compile("Pay epsilon|Ask the owner"))
+    page.get_by_text("for ± 60").wait_for()
+    before, curve = pay.inner_text(), page.locator("#price figure").inner_html()
+    page.get_by_label("Cheap to accurate").focus()
+    for _ in range(2):
         page.keyboard.press("ArrowRight")
-    expect(page.get_by_role("button", name="Pay epsilon")).not_to_have_text(before)
+    expect(pay).not_to_have_text(before)
+    cost = page.locator("#cost").inner_text().removeprefix("costs epsilon ")
+    assert float(cost) > 0
+    assert cost in pay.inner_text(), "the slider is tied to the price"
+    assert float(page.get_by_label("Within ±").input_value()) < 60
+    assert "95% within" in curve
     page.get_by_text("Which mechanism, and why?").click()
     page.get_by_text("Theorem.").first.wait_for()
+    assert page.get_by_role("cell", name="chosen").count() >= 1
     look(page, "ask")
-    page.get_by_role("button", name="Pay epsilon").click()
+    pay.click()
     page.get_by_role("heading", name="Do the differences survive the noise?").wait_for()
     look(page, "result")
     page.get_by_role("button", name="Show the prices").click()
     page.get_by_role("heading", name="A better answer").wait_for()
-    look(page)
+    page.get_by_role("heading", name="Prices for").wait_for()
+    page.get_by_role("button", name="A release of its own").wait_for()
+    look(page, "improve")
     page.go_back()
-    with page.expect_download() as download:
-        page.get_by_role("link", name="CSV").click()
-    assert Path(download.value.path()).read_text(encoding="utf-8").startswith("sex,n,n_low,n_high")
+    for kind, first in (("CSV", "sex,n,n_low,n_high"), ("JSON with card", "{"), ("Card", "<!doctype html>")):
+        with page.expect_download() as download:
+            page.get_by_role("link", name=kind, exact=True).click()
+        assert Path(download.value.path()).read_text(encoding="utf-8").startswith(first)
     page.get_by_role("link", name="History").click()
     page.get_by_text("verified").wait_for()
+    page.get_by_text("Plain sum of all releases").wait_for()
     look(page, "history")
     page.get_by_role("button", name="Log out amina").click()
     page.get_by_label("Your token").wait_for()
 
 
-def test_an_owner_sees_the_console_and_the_risk(page, served):
+def test_the_page_says_what_will_be_withheld_and_what_the_builder_cannot_say(page, served):
+    enter(page, served, served.amina)
+    page.goto(f"{served.url}/ask?sql={WARD.replace(' ', '+')}&within=200")
+    page.get_by_text("Withheld:").wait_for()
+    page.get_by_label("Question, in SQL").fill("SELECT MIN(age) AS a, MAX(age) AS b FROM admissions")
+    page.get_by_text("says more than these fields can").wait_for(state="attached")
+    page.get_by_label("Question, in SQL").fill("SELECT cost FROM admissions")
+    page.get_by_text("SRD-209").wait_for()
+    look(page)
+
+
+def test_a_dear_ask_waits_is_approved_and_is_released(page, chromium, served):
+    enter(page, served, served.amina)
+    page.goto(f"{served.url}/ask?sql=SELECT+SUM(age)+AS+s+FROM+admissions&within=1500")
+    page.get_by_role("button", name="Ask the owner for epsilon").click()
+    page.get_by_text("waits for the owner").first.wait_for()
+    look(page, "approvals")
+    context = chromium.new_context()
+    console = context.new_page()
+    enter(console, served, served.owner)
+    console.get_by_role("link", name="Owner", exact=True).click()
+    look(console, "owner")
+    console.get_by_role("button", name="Approve the ask of amina").click()
+    console.get_by_role("cell", name="approved", exact=True).wait_for()
+    context.close()
+    page.reload()
+    page.get_by_role("button", name="Pay at most epsilon").click()
+    page.get_by_role("heading", name="Claim card").wait_for()
+    page.get_by_role("link", name="Approvals").click()
+    page.get_by_role("cell", name="released").wait_for()
+
+
+def test_an_owner_sees_the_console_sets_a_purse_and_sees_the_risk(page, served):
     enter(page, served, served.owner)
-    page.get_by_role("link", name="Owner").click()
+    page.get_by_role("link", name="Owner", exact=True).click()
     page.get_by_role("heading", name="Analysts and purses").wait_for()
-    look(page, "owner")
+    page.get_by_role("heading", name="Cards to publish").wait_for()
+    page.get_by_text("agrees").wait_for()
+    page.get_by_label("Analyst", exact=True).fill("bela")
+    page.get_by_label("Purse, in epsilon").fill("0.75")
+    page.get_by_role("button", name="Set the purse").click()
+    expect(page.locator("tr", has_text="bela")).to_contain_text("0.75")
+    look(page)
     page.get_by_role("link", name="Risk").click()
+    for column in ("age", "sex", "cost"):
+        page.get_by_label(column, exact=True).check()
+    page.get_by_role("button", name="Count who is alone").click()
+    page.get_by_text("are the only one with their combination").wait_for()
+    page.get_by_role("heading", name="Coarser").wait_for()
+    assert page.get_by_text("Not private.").count() == 2
+    look(page, "risk")
     page.get_by_label("Birth date").fill("1984-05-17")
-    page.get_by_label("Sex").select_option("f")
+    page.get_by_label("Sex", exact=True).select_option("f")
     page.get_by_role("button", name="How unique?").click()
     page.get_by_text("sure to be the only one").wait_for()
-    look(page, "risk")
+    look(page)
+
+
+def test_a_question_is_asked_and_paid_by_keyboard_alone(page, served):
+    page.goto(f"{served.url}/login")
+    page.keyboard.type(served.amina)  # the field has the focus
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", name="Datasets and budgets").wait_for()
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
+    page.keyboard.press("Enter")
+    reach(page, "Ask hospital")
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", name="Ask", exact=True).wait_for()
+    reach(page, "sql")
+    page.keyboard.type("SELECT COUNT(*) AS n FROM admissions WHERE age > 40")
+    reach(page, "within")
+    page.keyboard.press("Control+A")
+    page.keyboard.type("150")
+    page.get_by_text("for ± 150").wait_for()
+    reach(page, "Pay epsilon")
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", name="Claim card").wait_for()
+
+
+def reach(page, name):
+    """Press Tab until something with this id, or with text that begins so, has the focus, and can be seen to have it."""
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        id, text = page.evaluate("[document.activeElement.id, document.activeElement.textContent.trim()]")
+        if id == name or text.startswith(name):
+            assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none"
+            return
+    raise AssertionError(f"{name} cannot be reached by keyboard")
 
 
 def test_a_dot_of_the_lesson_moves_by_keys_and_by_mouse_and_the_library_answers(page, served):
@@ -128,12 +222,30 @@ def test_a_dot_of_the_lesson_moves_by_keys_and_by_mouse_and_the_library_answers(
     assert ", 47," not in page.get_by_label("Numbers between").input_value()
 
 
+def test_nothing_is_loaded_from_elsewhere_and_a_lost_session_leads_to_the_door(page, served):
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    enter(page, served, served.amina)
+    for path in ("/datasets", f"/ask?sql={SEX.replace(' ', '+')}&within=60", "/history", "/learn", "/approvals"):
+        page.goto(served.url + path)
+    assert asked
+    assert all(url.startswith((served.url, "data:")) for url in asked)
+    page.goto(f"{served.url}/ask")
+    page.context.clear_cookies()
+    page.get_by_label("Question, in SQL").fill(SEX)
+    page.get_by_label("Your token").wait_for()
+
+
 def test_dark_and_without_script_the_pages_still_work(chromium, served):
     context = chromium.new_context(color_scheme="dark", java_script_enabled=False)
     page = context.new_page()
     enter(page, served, served.amina)
     page.goto(f"{served.url}/ask")
-    page.get_by_label("Question, in SQL").fill("SELECT SUM(age) AS s FROM admissions")
+    page.get_by_label("Statistic").select_option("sum")
+    page.get_by_label("of column").select_option("age")
+    page.get_by_role("button", name="Write it as SQL").click()
+    assert "SUM" in page.get_by_label("Question, in SQL").input_value()
+    page.get_by_label("Question, in SQL").fill("SELECT SUM(age) AS s FROM admissions WHERE sex = 'f'")
     page.get_by_label("Within ±").fill("9000")
     page.get_by_role("button", name="Show the price").click()
     page.get_by_role("button", name="Pay epsilon").click()
@@ -145,8 +257,9 @@ def test_dark_and_without_script_the_pages_still_work(chromium, served):
 def test_dark_pages_have_enough_contrast(chromium, served):
     context = chromium.new_context(color_scheme="dark")
     page = context.new_page()
-    enter(page, served, served.amina)
-    for path in ("/datasets", f"/ask?sql={SEX.replace(' ', '+')}&within=60", "/history", "/learn"):
+    enter(page, served, served.owner)
+    asked = f"/ask?sql={SEX.replace(' ', '+')}&within=60"
+    for path in ("/datasets", asked, "/approvals", "/history", "/learn", "/owner", "/risk?column=age"):
         page.goto(served.url + path)
-        look(page, "dark" if "ask" in path else None)
+        look(page, "dark" if "ask?" in path else None)
     context.close()

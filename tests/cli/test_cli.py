@@ -107,6 +107,7 @@ def test_the_ledger_lists_verifies_and_exports_and_cards_can_be_printed(ready, c
     from sordino.ledger import verify_export
 
     assert verify_export(Path("book.jsonl").read_text(encoding="utf-8"))
+    assert run(capsys, "card", released["id"])[1].startswith("dataset: patients")
     for form, mark in (("md", "| fact | value |"), ("html", "<table"), ("json", "{")):
         assert main(["card", released["id"], "--format", form]) == 0
         assert mark in capsys.readouterr().out
@@ -141,7 +142,9 @@ def test_a_charge_without_an_answer_is_mentioned_in_the_next_run(ready, capsys, 
     assert "The charge stands" in err
     code, _, err = run(capsys, "budget")
     assert code == 0
-    assert "1 earlier charge(s) have no recorded answer" in err.replace("\n  ", " ")
+    assert "(epsilon 0.5) has no recorded answer" in err.replace("\n  ", " ")
+    assert "The charge stands; nothing was shown." in err.replace("\n  ", " ")
+    assert len(answer(capsys, "budget")[1]["unanswered"]) == 1
     assert "charged, no answer recorded" in run(capsys, "ledger", "list")[1]
 
 
@@ -164,14 +167,26 @@ def test_hostile_or_wrong_words_are_usage_errors(ready, capsys):
 def test_without_a_dataset_file_the_fix_is_named(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     code, _, err = run(capsys, "budget")
-    assert code == 5
+    assert code == 2
     assert "sordino init" in err
+    for words in (["--config", "none.toml", "budget"], ["check", "none.toml"]):
+        code, _, err = run(capsys, *words)
+        assert code == 2
+        assert "there is no dataset file 'none.toml'" in err
+    Path("bad.toml").write_text("[dataset]\nname = 3\n")
+    assert run(capsys, "check")[0] == 5
 
 
 def test_doctor_checks_the_machine_and_the_dataset(ready, capsys):
     code, found = answer(capsys, "doctor")
     assert code == 0, found
-    assert set(found) == {"entropy", "arithmetic", "disk", "permissions", "dataset"}
+    assert set(found) == {"entropy", "arithmetic", "disk", "permissions", "dataset", "source"}
+    assert {item["state"] for item in found.values()} == {"ok"}
+    later = Path(".patients.csv.sordino").stat().st_mtime + 60
+    os.utime("patients.csv", (later, later))
+    code, found = answer(capsys, "doctor")
+    assert (code, found["source"]["state"]) == (0, "note")
+    assert "raise the version" in found["source"]["text"]
     os.chmod("patients.ledger", 0o666)
     assert answer(capsys, "doctor")[0] == 5
 
@@ -190,9 +205,16 @@ def test_attacks_run_on_a_file_and_on_made_up_people(ready, capsys):
     assert 0 <= found["share_unique"] <= 1
     assert answer(capsys, "attack", "unique")[1]["share_unique"] > 0.7
     assert answer(capsys, "attack", "trace")[1]["auc"] > 0.9
-    assert answer(capsys, "attack", "noise")[1]["advantage"] > 0.9
+    assert answer(capsys, "attack", "local")[1]["advantage"] > 0.9
+    assert answer(capsys, "attack", "local", "--private")[1]["low"] < 0.4621
+    stuck = answer(capsys, "attack", "noise", "--trials", 100)[1]
+    assert (stuck["kind"], stuck["advantage"] > 0.7) == ("sticky", True)
+    people = answer(capsys, "attack", "unique", "patients.csv", "--on", "age,sex", "--unit", "patient")[1]
+    rows = answer(capsys, "attack", "unique", "patients.csv", "--on", "age,sex")[1]
+    assert people["people"] < rows["people"] == 3_001
     assert run(capsys, "attack", "unique", "missing.csv")[0] == 2
     assert run(capsys, "attack", "trace", "--people", 1)[0] == 2
+    assert run(capsys, "attack", "noise", "--trials", 3)[0] == 2
 
 
 def test_audit_checks_certificates(capsys):
@@ -204,7 +226,10 @@ def test_audit_checks_certificates(capsys):
 
 def test_surveys_write_a_page_and_estimate_reports(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    assert run(capsys, "survey", "page", "ask.html", "--question", "Ever?", "--options", "yes,no", "--epsilon", "2")[0] == 0
+    code, out, _ = run(capsys, "survey", "page", "ask.html", "--question", "Ever?", "--options", "yes,no", "--epsilon", "2")
+    assert code == 0
+    assert "this answer: epsilon: 2" in out
+    assert "|" not in out
     assert "Ever?" in Path("ask.html").read_text(encoding="utf-8")
     Path("in.jsonl").write_text('{"Ever?": "yes"}\n' * 60 + '{"Ever?": "no"}\n' * 40, encoding="utf-8")
     code, found = answer(capsys, "survey", "estimate", "in.jsonl", "--question", "Ever?", "--options", "yes,no", "--epsilon", "2")

@@ -223,6 +223,11 @@ def crowd() -> Case:
     return Case(table, (PERSON, AGE, CITY, many), frames)
 
 
+def brief() -> Case:
+    """One frame, small enough that even an engine with a slow start is asked every kind of request about every column."""
+    return Case(as_text(awkward(60)), COLUMNS, {"people by": FRAMES["people by"]})
+
+
 SOME = ("rows", "people by", "rows by public", "people by two")
 CASES: dict[str, Callable[[], Case]] = {
     "awkward": lambda: Case(as_text(awkward(400)), COLUMNS, FRAMES),
@@ -231,6 +236,7 @@ CASES: dict[str, Callable[[], Case]] = {
     "tidy": tidy,
     "wide": wide,
     "crowd": crowd,
+    "brief": brief,
     "derived": lambda: Case(as_text(awkward(120)), COLUMNS, DERIVED),
     "joined": lambda: Case(as_text(awkward(120)), COLUMNS, JOINED),
 }

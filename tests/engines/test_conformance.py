@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import inspect
 import itertools
+import re
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import psycopg
 import pyarrow as pa
 import pytest
 
+from sordino.engines.answer import Answer
 from sordino.engines.postgres import Postgres
 from sordino.engines.source import open_source
 from sordino.schema.column import Column
+from sordino.schema.frame import Frame
 
-from .conformance import CASES, check_engine
+from .conformance import CASES, brief, check_engine, told
 
 TYPES = {"string": "text", "int16": "smallint", "int32": "integer", "int64": "bigint", "double": "double precision", "float": "real",
          "bool": "boolean", "date32[day]": "date", "timestamp[us]": "timestamp", "timestamp[us, tz=UTC]": "timestamptz"}  # fmt: skip
-WHOLE = ("tidy", "wide", "crowd")  # where every request is asked of every column
+WHOLE = ("tidy", "wide", "crowd", "brief")  # where every request is asked of every column
 _names = itertools.count()
 
 
@@ -56,6 +61,29 @@ def test_duckdb_is_an_engine(name: str) -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_postgres_is_an_engine(name: str, postgres: Any) -> None:
     check_engine(lambda table, columns: Postgres(stored(postgres.address, table), columns), CASES[name](), thorough=name in WHOLE)
+
+
+class Overheard:
+    """An engine that notes the kinds of requests it is asked, and passes them on."""
+
+    def __init__(self, engine: Any) -> None:
+        self._engine, self.heard = engine, set[str]()
+
+    @contextlib.contextmanager
+    def bounded(self, frame: Frame, salt: int) -> Iterator[Any]:
+        with self._engine.bounded(frame, salt) as bounded:
+            yield SimpleNamespace(ask=lambda request: self.heard.add(type(request).__name__) or bounded.ask(request))
+
+
+def test_the_suite_asks_every_kind_of_request_an_engine_answers() -> None:
+    known = set(re.findall(r"isinstance\(request, (\w+)\)", inspect.getsource(Answer.ask)))
+    case = brief()
+    with in_duckdb(case.table, case.columns) as engine:
+        listener = Overheard(engine)
+        for frame in case.frames.values():
+            told(listener, frame)
+    assert listener.heard == known
+    assert len(known) == 7
 
 
 @pytest.mark.parametrize("name", ["one row", "tidy", "derived"])

@@ -31,6 +31,8 @@ def test_the_comparison_shows_itself():
     text = repr(found)
     assert all(len(line) <= 80 for line in text.splitlines())
     assert "NOT PRIVATE" in text
+    assert all(word in text for word in ("typical error", "rmse", "refused", "epsilon", "delta"))  # error, refusal rate, price
+    assert all(f"{100 * one.refused:.1f}%" in text for one in found.approaches)
     assert found.proposed == 50
     assert len(json.loads(found.to_json())["approaches"]) == 5
     assert found.plot().svg

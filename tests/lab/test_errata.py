@@ -10,8 +10,8 @@ from scipy.stats import norm
 import sordino as sd
 from sordino.lab import errata, misprint
 from sordino.lab.erratum import ORDER, figure
-from sordino.lab.estimator import descent, plug_in
 from sordino.mechanisms.textbook import verdicts
+from sordino.mechanisms.textbook.estimator import descent, plug_in, ridge_bound
 
 ROWS = errata.rows()
 LEAKS = {
@@ -92,7 +92,7 @@ def test_the_influence_of_a_row_by_solving_the_regression_twice():
     x, y = np.array([0.1] * 1000), np.ones(1000)
     before, after = (float(a @ b / (a @ a)) for a, b in ((x, y), (np.append(x, 1), np.append(y, -1))))
     assert abs(after - before) == pytest.approx(1.0)
-    assert misprint.ridge_bound().holds == pytest.approx(10.0)
+    assert ridge_bound().holds == pytest.approx(10.0)
 
 
 def test_a_new_row_by_solving_the_regression_of_three_rows():

@@ -23,7 +23,7 @@ def test_the_balance_of_a_pure_budget_is_plain_arithmetic():
         assert (balance.spent_delta, balance.left_delta, balance.cap_delta) == (1e-7, 9e-7, 1e-6)
         assert (book.spent, book.left) == (0.75, 2.25)
         assert "spent 0.75 of epsilon 3 (25.0% of the cap, pure), left 2.25" in repr(balance)
-        assert "width:25.0%" in balance._repr_html_()
+        assert "spent: 25; left: 75" in balance._repr_html_()
 
 
 def test_the_balance_of_a_zcdp_budget_shows_the_filter_total_beside_the_plain_sum():

@@ -77,6 +77,8 @@ def test_each_family_enters_the_zcdp_filter_at_its_own_rho():
     tanh = Fraction(math.tanh(0.25)) / 2
     assert price_of(Cost.laplace("0.5"), "zcdp").loss == pytest.approx(tanh, rel=1e-9)
     assert price_of(Cost.bounded_range("0.5"), "zcdp").loss == Fraction(1, 32)
+    assert price_of(Cost.bounded_range("0.5", draws=4), "zcdp").loss == Fraction(1, 128)
+    assert price_of(Cost.bounded_range("0.5", draws=4), "pure").loss == Fraction(1, 2)
     gaussian = price_of(Cost.gaussian("0.01", "0.6", "1e-6"), "zcdp")
     assert gaussian == (Fraction(1, 200), 0)
     assert price_of(Cost.approximate("0.5", "1e-7"), "zcdp").delta == Fraction(1, 10**7)

@@ -15,6 +15,7 @@ from sordino.mechanisms import (
     Exponential,
     Gaussian,
     JointExponential,
+    JointTop,
     Laplace,
     LaplaceHistogram,
     NoisyDescent,
@@ -98,6 +99,7 @@ CASES = (
     Case("exponential", Exponential, SCORES),
     Case("permute and flip", PermuteAndFlip, SCORES),
     Case("noisy max", NoisyMax, SCORES),
+    Case("joint top two", JointTop, SCORES),
     Case("above threshold", lambda e: AboveThreshold(e, 2, 3), (([2, 2, 2], [3, 3, 1]), ([0, 0, 9], [1, 1, 8]), ([1, 5, 0], [2, 4, 1]))),
     Case("Laplace histogram", lambda e: LaplaceHistogram(e, ("a", "b")), (*KEYS, NEW)[1:]),
     Case(

@@ -17,6 +17,7 @@ from sordino.mechanisms import (
     Exponential,
     Gaussian,
     JointExponential,
+    JointTop,
     Laplace,
     LaplaceHistogram,
     NoisyDescent,
@@ -85,6 +86,8 @@ MAKERS = {
     "NoisyDescent, replace": lambda e: NoisyDescent(e, SMALL, 10, size=100, relation="replace"),
     "RankExponential": lambda e: RankExponential(e, high=2**44, rank=9),
     "RankExponential, replace": lambda e: RankExponential(e, high=2**44, rank=9, upper=True, max_rows=2, relation="replace"),
+    "JointTop": JointTop,
+    "JointTop, monotone": lambda e: JointTop(e, 2, monotone=True, k=5),
     "JointExponential": lambda e: JointExponential(e, high=2**44),
     "JointExponential, replace": lambda e: JointExponential(e, ("0.1", "0.2", "0.9"), high=2**44, max_rows=2, relation="replace"),
     "JointExponential, arsinh": lambda e: JointExponential(e, low=-(2**44), high=2**44, base="arsinh"),
@@ -182,6 +185,8 @@ WRONG = {
     "required": [1, None],
     "bound": [0, -1, math.nan, True, None],
     "rate": [0, -1, math.nan, True, None],
+    "curvature": [0, -1, math.nan, True, None],
+    "radius": [0, -1, math.nan, True, None],
     "size": [0, -1, True, 1.5, "x"],
     "loss": ["x", None],
 }
@@ -204,6 +209,7 @@ GOOD = {
     QuantileExponential: {"high": 100},
     RankExponential: {"high": 100},
     JointExponential: {"high": 100},
+    JointTop: {},
     ApproximateQuantiles: {"high": 100},
     SmoothVector: {},
     NormalEquations: {"delta": SMALL},
@@ -219,8 +225,8 @@ def test_bad_parameters_are_refused_at_the_door_with_a_fix(mechanism):
         for value in WRONG[name]:
             if (name, value) in ((("delta", 0)), ("epsilon", 0)) and mechanism in (Smooth, SmoothVector, NoisyDescent, RandomizedResponse):
                 continue  # pure noise has no delta, and a fair coin is a legal law
-            if (mechanism, name, value) == (SmoothVector, "nu", None):
-                continue  # the law chooses its own degrees of freedom
+            if (mechanism, name, value) in ((SmoothVector, "nu", None), (NoisyDescent, "rounds", None)):
+                continue  # the law chooses its own degrees of freedom, the descent its number of steps
             noise = {"nu": {"noise": "student_t"}, "gamma": {"noise": "generalized_cauchy"}}.get(name, {})
             with pytest.raises(QueryError) as caught:
                 mechanism(**{**good, **noise, name: value})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from itertools import permutations
 
@@ -13,22 +14,28 @@ import pytest
 
 from sordino.lab.auditing import audit
 from sordino.lab.recording import record
+from sordino.mechanisms import NormalEquations
 from sordino.models.box import as_box
 from sordino.models.fit import FRAME
 from sordino.models.pair import Pairs, slopes
 from sordino.models.rows import Rows
 from sordino.models.way import SmoothRidge, TheilSen
 from sordino.noise import draw
+from sordino.summaries.moment import ONE
 
 from .scenes import LABELS, NAMES, X, Y, models
 
 LEVER, COLLINEAR, FLIP = "a leverage point joins", "a row breaks the collinearity", "a label flips"
+MOVED = "a far row is replaced by one with the other label"
 
 
 def pair(name, kind):
-    """Features and targets of two neighbours under add_remove."""
+    """Features and targets of two neighbours: under add_remove, or the last kind under replace."""
     _, x, y = models()[name]
     x, y = x[:20], y[:20]
+    if kind == MOVED:
+        far = np.vstack([x, np.ones(x.shape[1])])
+        return (far, np.append(y, 1)), (far, np.append(y, -1 if y.dtype.kind == "f" else 0))
     if kind == LEVER:
         return (x, y), (np.vstack([x, np.full((1, x.shape[1]), 1.0)]), np.append(y, -1 if y.dtype.kind == "f" else 0))
     if kind == COLLINEAR:
@@ -40,7 +47,12 @@ def pair(name, kind):
     return (np.zeros_like(x), y), (np.vstack([np.zeros_like(x), np.ones((1, x.shape[1]))]), np.append(y, y[0]))
 
 
-KINDS = (LEVER, COLLINEAR, FLIP, "an all-zero column gains its only value")
+KINDS = (LEVER, COLLINEAR, FLIP, "an all-zero column gains its only value", MOVED)
+
+
+def model_for(name, kind, epsilon=1):
+    """The model under the relation of these neighbours."""
+    return models(epsilon, **({"relation": "replace", "size": 21} if kind == MOVED else {}))[name][0]
 
 
 class Conversation:
@@ -63,7 +75,7 @@ def conversation(model, x, y, salt=5):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", NAMES)
 def test_neighbours_with_pinned_outcomes_look_the_same(name, kind):
-    model = models()[name][0]
+    model = model_for(name, kind)
     (x0, y0), (x1, y1) = pair(name, kind)
     way, ask = conversation(model, x0, y0)
     first = record(Conversation(way), ask, draw)
@@ -79,28 +91,35 @@ FULL = os.environ.get("SORDINO_AUDIT") == "full"
 AUDITED = [(name, kind) for i, name in enumerate(NAMES) for j, kind in enumerate(KINDS) if FULL or i % len(KINDS) == j]
 
 
+def audited(model, d0, d1, claimed, trials):
+    def release(data, n):
+        way, ask = conversation(model, *data)
+        rows = ask.__self__  # every fit has its own salt, as in a release
+        return [tuple(way.converse(replace(rows, salt=i).ask, draw)["theta"]) for i in range(n)]
+
+    return audit(release, d0, d1, claimed=claimed, trials=trials, confidence=1 - 1e-7, vectorised=True)
+
+
 @pytest.mark.parametrize(("name", "kind"), AUDITED)
 def test_the_auditor_does_not_refute_the_claim(name, kind):
-    model = models()[name][0]
-    d0, d1 = pair(name, kind)
-
-    def release(data, n):
-        way, _ = conversation(model, *data)
-        out = []
-        for i in range(n):
-            _, ask = conversation(model, *data, salt=i)
-            out.append(tuple(way.converse(ask, draw)["theta"]))
-        return out
-
-    claimed, trials = (1.0, float(model._way(d0[0].shape[1]).cost.delta)), 5_000 if FULL else 150
-    found = audit(release, d0, d1, claimed=claimed, trials=trials, confidence=1 - 1e-7, vectorised=True)
+    model, (d0, d1) = model_for(name, kind), pair(name, kind)
+    claimed = 1.0, float(model._way(d0[0].shape[1]).cost.delta)
+    found = audited(model, d0, d1, claimed, 2_000 if FULL else 200)
     assert found.verdict == "consistent", found
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_the_same_audit_catches_a_fit_with_a_thousandth_of_its_noise(name):
+    """So a consistent verdict says something: the leverage point shows as soon as the noise does not hide it."""
+    model, (d0, d1) = models(1000)[name][0], pair(name, LEVER)
+    claimed = 1.0, float(model._way(d0[0].shape[1]).cost.delta)
+    assert audited(model, d0, d1, claimed, 1_000 if name == "theil_sen" else 200).verdict == "refuted"
+
+
 def test_the_ridge_moves_by_less_than_its_scale_on_every_hostile_pair():
-    model = models()["smooth"][0]
     for kind in KINDS:
         (x0, y0), (x1, y1) = pair("smooth", kind)
+        model = model_for("smooth", kind)
         way, ask = conversation(model, x0, y0)
         one, other = way.rung(ask), way.rung(conversation(model, x1, y1)[1])
         assert abs(one.index - other.index) <= 1
@@ -180,23 +199,50 @@ def test_the_price_of_a_slope_covers_three_moves_in_each_ring_and_two_replaced_o
         assert all(certificate.check().sound for certificate in way.certificates())
 
 
-class ZeroSensitivity:
-    """The planted bug of a known library: noise on products scaled by the product of lower bounds, which is 0 when one of them is 0."""
+class Products:
+    """Noisy sums x'x and x'y of rows with bounds (0, 1).
+
+    The planted bug of a known library takes their sensitivity at the lower bound, 0 * 0: no noise at all. `right` takes the largest one.
+    """
+
+    def __init__(self, *, right):
+        self.right, self.rng = right, np.random.default_rng(5)
 
     def __call__(self, data, n):
         x, y = data
         low, high = 0.0, 1.0
-        scale = abs(low * high)
-        rng = np.random.default_rng()
-        square, moment = (x * x).sum(), (x * y).sum()
-        return [(square + scale * rng.laplace(), moment + rng.laplace()) for _ in range(n)]
+        largest = max(low * low, high * high) if self.right else abs(low * low)
+        sums = np.array([(x * x).sum(), (x * y).sum()])
+        return np.round(sums + 2 * largest * self.rng.laplace(size=(n, 2)), 3)  # half of epsilon for each of the two
 
 
-def test_the_auditor_catches_noise_of_sensitivity_zero():
+def test_the_auditor_catches_the_sensitivity_of_a_lower_bound_of_zero_and_passes_its_clean_twin():
     d0 = np.array([0.2, 0.4]), np.array([0.1, 0.3])
     d1 = np.array([0.2, 0.4, 1.0]), np.array([0.1, 0.3, 1.0])
-    found = audit(ZeroSensitivity(), d0, d1, claimed=(1.0, 1e-6), trials=1_000, vectorised=True)
-    assert found.verdict == "refuted"
+    for right, verdict in ((False, "refuted"), (True, "consistent")):
+        assert audit(Products(right=right), d0, d1, claimed=(1.0, 0), trials=4_000, vectorised=True).verdict == verdict
+
+
+class Unblurred(NormalEquations):
+    """The same bug in our own mechanism: products of two terms are drawn as if nobody could move them."""
+
+    def around(self, products, draw):
+        rows, cols = np.triu_indices(self.dimension)
+        honest = super().around(products, draw)
+        square = np.array(honest.square)
+        square[rows, cols] = square[cols, rows] = (products[rows, cols] / float(ONE) ** 2).astype(float)
+        return replace(honest, square=tuple(map(tuple, square.tolist())))
+
+
+def test_a_fit_whose_products_have_no_noise_is_refuted():
+    model, (d0, d1) = models()["adassp"][0], pair("adassp", LEVER)
+
+    def drawn_by(mechanism):
+        return lambda data, n: [mechanism.release(conversation(model, *data)[1], draw).square[0][0] for _ in range(n)]
+
+    for cls, verdict in ((Unblurred, "refuted"), (NormalEquations, "consistent")):
+        release = drawn_by(cls(1, Fraction(1, 10**6), 3))
+        assert audit(release, d0, d1, claimed=(1.0, 1e-6), trials=400, confidence=1 - 1e-7, vectorised=True).verdict == verdict
 
 
 def test_a_lower_bound_of_zero_does_not_silence_the_noise():

@@ -10,6 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from sordino.ledger import Budget, open_ledger
 from sordino.models import BoundedScaler
 from sordino.models.box import as_box, as_numbers
 from sordino.models.rows import Rows
@@ -73,6 +74,23 @@ def test_more_features_than_rows_are_fitted(name):
     model, _, y = models()[name]
     wide = np.random.default_rng(0).uniform(-1, 1, (12, 30))
     assert np.isfinite(model.fit(wide, y[:12]).coef_).all()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_odd_tables_cost_and_look_like_any_other(name):
+    """NaN rows, constant columns, one label, labels that are no class, nobody at all: one charge each, cards of one shape, no exception."""
+    _, x, y = models()[name]
+    odd = [(x, y), (x[:0], y[:0]), (np.ones_like(x), y), (np.where(np.arange(len(x))[:, None] % 2, np.nan, x), y)]
+    odd += [(np.full_like(x, np.nan), y), (x, np.full(len(y), y[0])), (x, np.full(len(y), 99)), (x, np.array([None] * len(y), object))]
+    with open_ledger(":memory:", budget=Budget(epsilon=50, delta=1e-3), relation="add_remove", unit=None, dataset="t") as ledger:
+        shapes = set()
+        for place, (features, target) in enumerate(odd, 1):
+            model = models(ledger=ledger)[name][0].fit(features, target)
+            assert ledger.spent == place
+            assert np.isfinite(model.coef_).all()
+            shown = None if model.coef_interval_ is None else np.shape(model.coef_interval_)
+            shapes.add((np.shape(model.coef_), shown, tuple(model.card_), model.card_["mechanism"]))
+        assert len(shapes) == 1
 
 
 def test_rows_are_clamped_dropped_and_counted_as_documented():

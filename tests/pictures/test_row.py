@@ -32,6 +32,13 @@ def test_a_missing_bar_is_named_and_not_drawn():
     assert picture.svg.count("<rect") == 1
 
 
+def test_a_band_is_a_whisker_on_every_bar_and_is_said():
+    picture = bars(["a", "b", "none"], [10, 20, 5], band=([8, 17, None], [12, 23, None]), title="Counts")
+    assert description(picture) == "a: 10, 8 to 12; b: 20, 17 to 23; none: 5, none to none"
+    assert picture.svg.count('stroke="currentColor" stroke-width="2"') == 2
+    assert "20 [17, 23]" in picture.text
+
+
 def test_intervals_show_value_and_ends():
     picture = intervals(["mean", "refused", "open"], [2, None, 1], [1, None, -math.inf], [3, None, 2], title="Answers")
     assert description(picture) == "mean: 2, 1 to 3; refused: none, none to none; open: 1, -inf to 2"

@@ -54,6 +54,8 @@ def test_every_price_refuses_an_illegal_delta(delta: Any) -> None:
 def test_families_that_contradict_themselves_are_refused() -> None:
     for make in (
         lambda: Cost(Fraction(1), family="magic"),
+        lambda: Cost(Fraction(1), draws=2),
+        lambda: Cost.bounded_range(1, 0),
         lambda: Cost(Fraction(1), MILLIONTH, "laplace"),
         lambda: Cost(Fraction(1), MILLIONTH, "bounded_range"),
         lambda: Cost(Fraction(1), MILLIONTH, "gaussian"),
@@ -125,6 +127,7 @@ COSTS = [
     Cost.laplace("0.7"),
     Cost.laplace(5),
     Cost.bounded_range(2),
+    Cost.bounded_range(2, draws=4),
     Cost.approximate(1, 1e-3),
     Cost.approximate("0.2", "0.5"),
     Cost.gaussian(Fraction(1, 25), 1, MILLIONTH),

@@ -17,7 +17,7 @@ HOME = "https://testserver"
 DATASET = """
 [dataset]
 name = "{name}"
-ledger = "{name}.ledger"
+ledger = "{ledger}"
 owner_log = "owner.log"
 [privacy]
 unit = "patient"
@@ -40,6 +40,7 @@ sex = {{ type = "cat", values = ["f", "m", "x"] }}
 ward = {{ type = "cat", keys = "private" }}
 [server]
 tick_ms = {tick}
+{approve}
 """
 PURSES = "[budget.analysts]\namina = { epsilon = 2 }\nbela = { epsilon = 0.5 }\nowner = { epsilon = 1 }"
 
@@ -72,7 +73,7 @@ def people(number: int = 1200) -> list[str]:
 
 def write(folder: Path, *, name: str = "hospital", rows: list[str] | None = None, **facts: Any) -> Path:
     """A dataset file and its source."""
-    said = {"epsilon": 3, "ceiling": "", "purses": PURSES, "tick": 5, **facts}
+    said = {"epsilon": 3, "ceiling": "", "purses": PURSES, "tick": 5, "approve": "", "ledger": f"{name}.ledger", **facts}
     source = "\n".join(["patient,cost,age,sex,ward", *(people() if rows is None else rows), ""])
     (folder / f"{name}.csv").write_text(source, encoding="utf-8")
     file = folder / f"{name}.toml"

@@ -167,10 +167,14 @@ def test_two_datasets_are_chosen_by_name_and_by_scope(tmp_path):
         assert hall.plan(one, COUNT) == hall.plan(both, COUNT, dataset="clinic")
         other = hall.plan(both, COUNT, dataset="hospital")
         paid = hall.ask("POST", f"/v1/plans/{other}/release", both, "k", json={"epsilon": "0.2"}).json()
-        for path in (f"/v1/plans/{other}/preview", "/v1/budget?dataset=hospital"):
+        for path in (f"/v1/plans/{other}/preview", "/v1/budget?dataset=hospital", "/v1/approvals?dataset=hospital"):
             assert hall.ask("GET", path, one).status_code == 403
         assert hall.ask("POST", f"/v1/plans/{other}/release", one, "k", json={"epsilon": "0.1"}).status_code == 403
         assert hall.ask("GET", f"/v1/releases/{paid['id']}", one).status_code == 404
+        elsewhere = hall.token("boss", "owner", scope=("clinic",))
+        verdict = {"verdict": "approved"}
+        assert hall.ask("POST", "/v1/approvals/x?dataset=hospital", elsewhere, json=verdict).status_code == 403
+        assert hall.ask("POST", "/v1/approvals/x?dataset=clinic", elsewhere, json=verdict).status_code == 404
         assert hall.ask("GET", "/v1/budget?dataset=hospital", both).json()["spent"] == 0.2
         assert hall.ask("GET", "/v1/budget?dataset=clinic", one).json()["spent"] == 0
     finally:

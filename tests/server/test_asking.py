@@ -10,7 +10,8 @@ import pytest
 from sordino.errors import QueryError
 from sordino.privacy.cost import Cost
 from sordino.server.app import create_classroom
-from sordino.server.asking import Slider, built, number
+from sordino.server.asking import Slider, number
+from sordino.server.builder import built, unbuilt
 from sordino.server.comparison import compared
 from sordino.session.release import Paid, Release
 from sordino.summaries import Refused
@@ -23,6 +24,27 @@ def test_the_builder_writes_sql_and_quotes_every_name():
     for wrong in ({"statistic": "mean"}, {"statistic": "drop"}):
         with pytest.raises(QueryError, match="SRD-208"):
             built(wrong)
+
+
+@pytest.mark.parametrize("statistic", ["count", "sum", "mean", "median", "variance", "std", "min", "max", "mode"])
+@pytest.mark.parametrize("where", ["", "age >= 18 AND sex = 'f'", "\"odd \"\"name\"\"\" = 1 OR NOT age IS NULL"])
+@pytest.mark.parametrize("by", ["", "sex"])
+def test_a_statement_of_the_builder_comes_back_as_its_fields(statistic, where, by):
+    said = {"table": "t", "statistic": statistic, "column": "" if statistic == "count" else 'odd "name"', "where": where, "by": by}
+    sql = built(said)
+    assert built(unbuilt(sql)) == sql
+    assert {name: word for name, word in unbuilt(sql).items() if name != "where"} == {n: w for n, w in said.items() if n != "where"}
+
+
+def test_a_statement_that_says_more_is_no_builders():
+    for sql in (
+        "SELECT COUNT(*), SUM(age) FROM t", "SELECT COUNT(DISTINCT patient) FROM t", "SELECT AVG(a + b) FROM t", "SELECT 1", "SELECT", "",
+        "SELECT AVG(age) FROM t GROUP BY sex", "SELECT sex, ward, COUNT(*) FROM t GROUP BY sex, ward", "SELECT COUNT(*) FROM t LIMIT 3",
+        "SELECT sex, COUNT(*) FROM t GROUP BY ward", "SELECT COUNT(*) FROM t JOIN r ON t.a = r.a", "SELECT COUNT(*) FROM (SELECT * FROM t)",
+        "WITH x AS (SELECT * FROM t) SELECT COUNT(*) FROM x", "SELECT sex, COUNT(*) AS n FROM t GROUP BY sex ORDER BY n",
+        "SELECT COUNT(age) FROM t", "SELECT QUANTILE_CONT(age, 0.9) FROM t",
+    ):  # fmt: skip
+        assert unbuilt(sql) is None, sql
 
 
 def test_a_typed_number_is_positive_and_finite_or_refused():

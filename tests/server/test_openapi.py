@@ -13,7 +13,7 @@ SQL = "SELECT COUNT(*) AS n FROM admissions WHERE age < 18"
 EXAMPLES = 200 if os.environ.get("SORDINO_AUDIT") == "full" else 25
 OPERATIONS = [
     "GET /v1/datasets", "POST /v1/plans", "GET /v1/plans/{id}/preview", "POST /v1/plans/{id}/release", "GET /v1/releases/{id}",
-    "GET /v1/releases/{id}/card", "GET /v1/budget", "GET /v1/ledger",
+    "GET /v1/releases/{id}/card", "GET /v1/budget", "GET /v1/approvals", "POST /v1/approvals/{id}", "GET /v1/ledger",
 ]  # fmt: skip
 
 
@@ -21,10 +21,12 @@ OPERATIONS = [
 def served(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SORDINO_STATE", str(tmp_path_factory.mktemp("state")))
-        visitor = Visitor(write(tmp_path_factory.mktemp("odd"), purses="", epsilon=1000, tick=1))
+        visitor = Visitor(write(tmp_path_factory.mktemp("odd"), purses="", epsilon=1000, tick=1, approve="approve_above = 5"))
         visitor.owner = visitor.token("boss", "owner")
         visitor.made = visitor.plan(visitor.owner, SQL)
         visitor.first = visitor.pay(visitor.owner, SQL, "first", epsilon=1).json()["id"]
+        visitor.pay(visitor.token("amina"), SQL, "dear", epsilon=9)
+        visitor.waits = visitor.ask("GET", "/v1/approvals", visitor.owner).json()[0]["id"]
         yield visitor
         visitor.close()
 
@@ -56,7 +58,8 @@ def test_odd_requests_find_no_failure_and_no_answer_without_a_name(served, mode,
     @given(case=operation.as_strategy(GenerationMode(mode)), real=...)
     def odd(case, real: bool):
         if real and "{id}" in label:
-            case.path_parameters["id"] = served.made if "plans" in label else served.first
+            kind = label.split("/")[2]
+            case.path_parameters["id"] = {"plans": served.made, "releases": served.first, "approvals": served.waits}[kind]
         sent = case.as_transport_kwargs(base_url="https://testserver", headers={"Authorization": f"Bearer {served.owner}"})
         sent.pop("cookies", None)
         wired = requests.Request(**{name: value for name, value in sent.items() if value is not None}).prepare()

@@ -7,7 +7,9 @@ from urllib.parse import urlencode
 
 import pytest
 
-from .hall import Still, Visitor, write
+from sordino.server.owner import _place
+
+from .hall import Still, Visitor, people, write
 
 COUNT = "SELECT COUNT(*) AS n FROM admissions"
 SEX = "SELECT sex, COUNT(*) AS n FROM admissions GROUP BY sex"
@@ -176,6 +178,7 @@ def test_owners_have_a_console_and_a_page_of_risk_and_analysts_do_not(hall):
     page = owner.get("/owner").text
     for words in ("amina", "Witness", "agrees", "a purse, not a guarantee", "Cards to publish"):
         assert words in page
+    assert str(hall.tokens.path.parent) not in page
     page = owner.get("/risk", population="40000", birth_date="1984-05-17", sex="f").text
     assert "Not private." in page
     assert "sure to be the only one" in page
@@ -184,6 +187,11 @@ def test_owners_have_a_console_and_a_page_of_risk_and_analysts_do_not(hall):
     other = Browser(hall, hall.token("bela"))
     assert "another analyst" in other.get("/history").text
     assert "amina" not in other.page
+
+
+def test_the_place_of_a_ledger_is_shown_without_its_password():
+    assert _place("postgres://amina:secret@db.example/books") == "postgres://db.example/books"
+    assert _place("/srv/data/hospital.ledger") == "hospital.ledger"
 
 
 def test_the_lesson_is_computed_by_the_library_and_needs_no_token(hall):
@@ -199,3 +207,29 @@ def test_the_lesson_is_computed_by_the_library_and_needs_no_token(hall):
     assert hall.ask("GET", "/learn?x=a,b").status_code == 200
     assert hall.ask("GET", "/static/look.css").headers["content-type"].startswith("text/css")
     assert hall.ask("GET", "/static/../app.py").status_code == 404
+
+
+def test_an_owner_sees_how_unique_people_are_in_chosen_columns_and_how_to_say_less(hall):
+    from sordino.lab import uniqueness
+
+    owner = Browser(hall, hall.token("boss", "owner"))
+    shown = hall.ask("GET", "/risk?column=cost&column=age&column=sex&target=5")
+    assert shown.status_code == 200
+    assert shown.headers["cache-control"] == "no-store"
+    assert shown.text.count("Not private.") == 2
+    rows = [row.split(",") for row in people()]
+    frame = {name: [row[at] for row in rows] for at, name in enumerate(("patient", "cost", "age", "sex"))}
+    frame |= {name: [float(cell) for cell in frame[name]] for name in ("cost", "age")}
+    found = uniqueness(frame, ["cost", "age", "sex"], unit="patient")
+    assert f"{100 * found.share_unique:.1f}%</strong> of {found.people:,} people" in shown.text
+    for way in found.coarser:
+        for column, how in way.changes:
+            assert f"{column} {how}" in shown.text
+    assert "Coarser" in shown.text
+    for wrong in ("column=nothing", "column=age&target=x", "column=age&target=-1", "&".join(["column=age"] * 7)):
+        assert 'role="alert"' in owner.get(f"/risk?{wrong}").text
+    assert hall.app.app.app.state.house.datasets["hospital"].budget.spent == 0
+    analyst = Browser(hall, hall.token("amina"))
+    refused = analyst.get("/risk?column=age")
+    assert refused.status_code == 403
+    assert "people are the only one" not in refused.text

@@ -146,6 +146,34 @@ def test_connect_speaks_the_same_verbs(tmp_path):
         server.stop()
 
 
+def test_a_dear_release_over_connect_waits_and_goes_on_under_its_request_after_a_kill(tmp_path):
+    file = write(tmp_path, tick=2, approve="approve_above = 0.5")
+    token, boss = Tokens.beside(file).add("amina"), Tokens.beside(file).add("boss", "owner")
+    server = Process(file)
+    asked = sd.connect(server.url, token).admissions.count()
+    with pytest.raises(BudgetExceeded, match="SRD-508") as waits:
+        asked.release(epsilon="0.75")
+    server.kill()
+    server = Process(file)
+    try:
+        remote = sd.connect(server.url, token)
+        (known,) = remote.approvals
+        assert (known["state"], known["key"]) == ("pending", waits.value.facts["request"])
+        assert remote.budget["spent"] == 0
+        sd.connect(server.url, boss).ask("POST", f"/v1/approvals/{known['id']}", {"verdict": "approved"})
+    finally:
+        server.kill()
+    server = Process(file)
+    try:
+        remote = sd.connect(server.url, token)
+        release = remote.admissions.count().release(epsilon="0.75", request=known["key"])
+        assert remote.admissions.count().release(epsilon="0.75", request=known["key"]).to_bytes() == release.to_bytes()
+        assert [item["state"] for item in remote.approvals] == ["released"]
+        assert remote.budget["spent"] == 0.75
+    finally:
+        server.stop()
+
+
 def test_an_address_that_would_show_the_token_is_refused():
     for url in ("ftp://127.0.0.1", "127.0.0.1:8765", "http://example.org", "http://192.168.1.4:8765"):
         with pytest.raises(QueryError, match="SRD-103"):

@@ -17,7 +17,7 @@ FACTS = [
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_every_card_says_who_is_protected_by_what_and_at_which_price(name, opened_once):
     card = QUESTIONS[name](fresh(opened_once)).release(epsilon=1).card
-    assert [fact for fact in card if fact != "withheld"] == FACTS
+    assert [fact for fact in card if fact not in ("withheld", "bar about")] == FACTS
     assert card["privacy unit"] == {"unit": "person", "relation": "add_remove", "max_rows": 3, "max_groups": 2}
     assert card["this release"]["epsilon"] == "1"
     assert card["so far"]["epsilon"] == 1.0
@@ -35,6 +35,18 @@ def test_a_card_is_as_of_its_own_charge_for_ever():
         again = people.count().release(epsilon=1)
         assert again.card == first.card
         assert again.card["so far"]["epsilon"] == 1.0
+
+
+def test_a_bar_about_something_else_than_the_rows_says_so():
+    with table(size=100_000) as people:
+        staged = people.mean("income", method="two_stage").release(epsilon=1)
+        assert list(staged.card["bar about"].values()) == ["the mean of the values moved into the drawn limits"]
+        assert "about the mean of the values moved into the drawn limits" in str(staged)
+        assert "limits" not in str(staged.map(round)).split("bar:")[1]
+        huber = people.huber_mean("income").release(epsilon=1, delta=1e-7, mechanism="published")
+        assert "drawn scale" in str(huber)
+        assert "bar about" not in people.huber_mean("income").release(epsilon=1).card  # no bar, nothing to be about
+        assert "bar about" not in people.mean("income", method="clamped").release(epsilon=1).card
 
 
 def test_withheld_keys_are_reported_as_a_public_threshold_only():

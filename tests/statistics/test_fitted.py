@@ -12,6 +12,7 @@ from sordino.privacy.relation import PrivacyUnit, Relation
 from sordino.schema.column import Column
 from sordino.sensitivity import position
 from sordino.sensitivity.glimpse import Glimpse
+from sordino.sensitivity.scale import ScaleLadder
 from sordino.statistics.fitted import FittedStep, fitted_price
 from sordino.statistics.port import Context
 from sordino.summaries.window import rank_window
@@ -96,11 +97,12 @@ def test_in_every_small_world_scales_are_smooth_and_cover_the_move(relation, row
 
     facts = context(relation, rows, high=3, size=4 if relation == "replace" and rows == 1 else None)
     step = FittedStep("x", q, "smooth", Fraction(1), Fraction(0), facts)
-    index = {}
+    scales, index = ScaleLadder(step.fit.mechanism.beta, 3), {}
     for n in range(5 + rows):
         for x in choose(range(4), n):
             value, ladder = step.ladder(rank_window(np.array(x, np.int64), q, step.radius, 0, 3))
-            index[x] = value, step.scales.index(ladder.rungs(step.window))
+            assert ladder.top == step.grid.width  # what K was counted for
+            index[x] = value, scales.index(ladder.rungs(step.window))
     pairs = 0
     for x, (value, rung) in index.items():
         added = [tuple(sorted((*x, *extra))) for j in range(1, rows + 1) for extra in choose(range(4), j)]
@@ -110,7 +112,7 @@ def test_in_every_small_world_scales_are_smooth_and_cover_the_move(relation, row
             if y in index:
                 other, near = index[y]
                 assert abs(rung - near) <= 1
-                assert abs(value - other) <= step.scales.scale(min(rung, near))
+                assert abs(value - other) <= scales.scale(min(rung, near))
                 pairs += 1
     assert pairs > 100
 

@@ -54,6 +54,20 @@ def test_at_a_huge_price_the_answer_is_the_root(psi: str, relation: str, scale: 
     assert step.cost.epsilon == HUGE
 
 
+def gentle(z: float) -> float:
+    return z / (1 + abs(z))
+
+
+def test_a_curve_of_ones_own_has_its_root_and_keeps_its_price() -> None:
+    x = np.random.default_rng(4).gamma(2, 5, 2000)
+    step: Any = st.m_estimate("x", gentle, 3).step(HUGE, Fraction(0), context(COLUMN))
+    (answer,) = step.release(world(x).ask, seeded(), None)
+    assert answer.value == pytest.approx(newton(x, lambda z: gentle(np.clip(z, -8, 8)), 3), abs=0.1)  # read up to eight scales out
+    small: Any = st.m_estimate("x", gentle, 1).step(Fraction(1), Fraction(0), context(SMALL))
+    assert 0.2 < worst_loss(small, range(5), "add_remove") <= 1 + 1e-9
+    assert all(certificate.check().sound for certificate in small.certificates())
+
+
 def test_groups_have_roots_and_scales_of_their_own() -> None:
     rng = np.random.default_rng(1)
     x = np.concatenate([rng.normal(0, 1, 500), rng.normal(1000, 50, 500)])
@@ -163,9 +177,6 @@ def test_a_published_bound_gives_an_interval() -> None:
 
 
 def test_the_curve_is_part_of_the_question() -> None:
-    def gentle(z: float) -> float:
-        return z / (1 + abs(z))
-
     asked = [st.huber_mean("x"), st.huber_mean("x", 2), st.m_estimate("x", "logcosh"), st.m_estimate("x", gentle)]
     assert len({str(q.question()) for q in asked}) == 4
     assert st.m_estimate("x", gentle).question() == st.m_estimate("x", gentle).question()

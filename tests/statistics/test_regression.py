@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 
 import sordino as sd
+from sordino.engines.moment import gram_text
+from sordino.engines.scan import Scan
+from sordino.engines.text import Text
 from sordino.errors import QueryError
 from sordino.mechanisms.gaussian import largest_mu
 from sordino.mechanisms.normal_equations import NormalEquations
@@ -209,3 +212,61 @@ def test_a_price_for_one_row_does_not_cover_a_person_with_three():
     price = float(largest_mu(Fraction(1), Fraction(1, 10**6)))
     with table(rows) as one, table(rest) as other:
         assert spent(one, other, QUESTIONS["squares"]) > price
+
+
+@pytest.mark.parametrize("budget", [sd.Budget(epsilon=10), sd.Budget(epsilon=10, delta=1e-3)])
+def test_without_a_delta_the_mechanism_and_the_pure_way_are_named_and_nothing_is_spent(budget):
+    rows = town(200)
+    facts = {"columns": {"age": {"type": "int", "bounds": (0, 100)}, "hi": "bool"}, "bounds": {"cost": (0, 400)}}
+    with sd.table(rows, **facts, budget=budget, ledger=":memory:") as held:
+        for loss, name in (("squares", "NormalEquations"), ("huber", "BoostedRegression")):
+            for ask in (held.regress("cost ~ age", loss=loss).release, held.regress("cost ~ age", loss=loss).explain):
+                with pytest.raises(QueryError, match=name) as caught:
+                    ask(epsilon=1, delta=0)
+                assert caught.value.code == "SRD-102"
+                assert "PrivateLinearRegression(delta=0)" in caught.value.fix
+                assert "keys" not in str(caught.value)
+        assert held.budget.spent == 0
+        pure = held.regress("hi ~ age", loss="logistic").release(epsilon=1, delta=0)
+        assert pure.cost.delta == 0
+        assert pure.mechanism == "NoisyDescent"
+        assert held.budget.spent == 1
+
+
+def test_a_logistic_regression_takes_the_delta_it_is_offered():
+    with table(town(200)) as held:
+        assert held.regress("hi ~ age", loss="logistic").release(epsilon=1).cost.delta > 0
+        assert held.regress("hi ~ age", loss="logistic").release(epsilon=1, delta=1e-6, fresh=True).cost.delta == pytest.approx(1e-6)
+
+
+@pytest.mark.parametrize("loss", ["squares", "huber", "logistic"])
+def test_odd_tables_are_regressed_like_any_other(loss):
+    """Nobody, nulls only, constant columns, one class, more terms than rows: a number for every term, at the same price."""
+    full, formula = town(60), f"{'hi' if loss == 'logistic' else 'cost'} ~ age + C(sex)"
+    none = {name: values[:0] for name, values in full.items()}
+    nulls = full | {"age": np.full(60, np.nan)}
+    flat = full | {"age": np.full(60, 50), "cost": np.full(60, 100.0), "hi": np.full(60, True)}
+    strange = full | {"sex": np.full(60, "other")}
+    few = {name: values[:2] for name, values in full.items()}
+    prices = set()
+    for rows in (full, none, nulls, flat, strange, few):
+        with table(rows) as held:
+            found = held.regress(formula, loss=loss).release(epsilon=1, delta=1e-6)
+            assert list(found.value) == ["intercept", "age", "sex=m", "sex=x"]
+            assert np.isfinite(list(found.value.values())).all()
+            prices.add((found.cost.exact, found.mechanism, tuple(found.card)))
+    assert len(prices) == 1
+
+
+def test_least_squares_is_one_question_about_one_relation():
+    """One pass: the mechanism asks once, and the text of the answer names the table once."""
+    with table(town(100)) as held:
+        plan = held.regress("cost ~ age + C(sex)").settle(1, 1e-6)
+        (step,) = plan.steps.values()
+        asked = []
+        with held.engine.bounded(plan.frames[0], 1) as bounded:
+            step.release(lambda request: asked.append(request) or bounded.ask(request), draw, None)
+        assert len(asked) == 1
+        relation, sums = gram_text(Text(plan.frames[0], held.columns, Scan("source", {}), 0), "the_rows", asked[0])
+        assert relation.count("the_rows") == 1
+        assert len(sums) == 5 * 6 // 2 + 1

@@ -73,7 +73,8 @@ def test_limits_lie_around_the_quartiles_and_inside_the_bounds() -> None:
     staged = step(Column("x", "int", (0, 1000)))
     assert staged.limits([400, 420]) == (330, 490)
     assert staged.limits([420, 400]) == (330, 490)
-    assert staged.limits([5, 5]) == (1, 9)
+    assert staged.limits([5, 6]) == (1, 10)
+    assert staged.limits([5, 5]) == (0, 1000)  # half the rows are equal, and the others may be anywhere
     assert staged.limits([0, 1000]) == (0, 1000)
 
 
@@ -139,6 +140,8 @@ def test_the_planner_asks_in_two_stages_where_rows_suffice_and_tight_bounds_lose
     assert chosen(WIDE, "0.1", rows=10_000) == "laplace"  # tight bounds would lose more than a tenth
     assert chosen(WIDE, "0.1", rows=100_000) == "two_stage"
     assert chosen(Column("x", "int", (0, 10)), 1, rows=10**6) == "laplace"  # limits could save nothing
+    assert chosen(Column("x", "float", (0, 100)), 1, rows=10**6) == "laplace"  # a share or an age: the bounds fit
+    assert chosen(Column("x", "float", (0, 100_000)), 1, rows=10**6) == "two_stage"
     assert chosen(WIDE, 1, rows=10**6, grouped=True, keys=(("a",),)) == "laplace"
     symmetric = replace(WIDE, shape="symmetric")
     assert chosen(symmetric, 1, rows=1000) == "smooth"
@@ -150,11 +153,12 @@ def test_the_planner_asks_in_two_stages_where_rows_suffice_and_tight_bounds_lose
 @pytest.mark.parametrize("rows", [1000, 10_000, 10**6])
 def test_at_tight_bounds_the_predicted_error_is_within_a_tenth(epsilon: str, rows: int) -> None:
     """Bounds ten standard deviations apart: the error of sampling and the worst noise inside them, two stages against one."""
-    column = Column("x", "float", (0, 100))
+    column = Column("x", "float", (0, 100_000))
     about = context(column, rows=rows)
-    if not staging_pays(column.grid(), Fraction(epsilon), about):
+    assert staging_pays(column.grid(), Fraction(epsilon), about) == (float(epsilon) * rows > 500)
+    if float(epsilon) * rows <= 500:
         return
-    sampling = 10 / np.sqrt(rows)
+    sampling = 10_000 / np.sqrt(rows)
     staged, clamped = step(column, epsilon, rows=rows), st.mean("x", "clamped").step(Fraction(epsilon), Fraction(0), about)
     half = np.sqrt(2)  # rmse is quoted for a mean at a bound; in the middle it is smaller by the root of two
     errors = [np.hypot(sampling, way.rmse(rows) / half) for way in (staged, clamped)]  # type: ignore[operator]

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
+from typing import Annotated
 
 import typer
 
+from sordino import __version__
 from sordino.cli.ask import budget, card, preview, query
 from sordino.cli.attack import attacks
 from sordino.cli.book import books
-from sordino.cli.door import code_of, door, wrapped
+from sordino.cli.claim import check
+from sordino.cli.door import USAGE, code_of, door, wrapped
 from sordino.cli.lab import audit
-from sordino.cli.owner import check, init
+from sordino.cli.owner import init
 from sordino.cli.poll import surveys
 from sordino.cli.self import demo, doctor, explain
 from sordino.cli.serve import learn, serve, tokens
-from sordino.errors import SordinoError
+from sordino.errors import QueryError, SordinoError
 
 __all__ = ["app", "main"]
 
-EPILOG = "Anywhere on the line: --config TOML, --json, --quiet. Example: sordino query 'SELECT COUNT(*) FROM t' --within 20"
+EPILOG = "Anywhere on the line: --config TOML, --json, --quiet. Start with: sordino demo, then sordino init FILE"
 app = typer.Typer(
     name="sordino", help="Private answers about a sensitive table: price first, answer once.", epilog=EPILOG, no_args_is_help=True,
     pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]}, rich_markup_mode=None,
@@ -33,24 +37,51 @@ app.add_typer(surveys, name="survey")
 app.add_typer(tokens, name="token")
 
 
+def _version(wanted: bool) -> None:
+    if wanted:
+        door.say(f"sordino {__version__}", {"version": __version__})
+        raise typer.Exit
+
+
+@app.callback()
+def program(
+    version: Annotated[bool, typer.Option("--version", help="Say which version this is.", callback=_version, is_eager=True)] = False,
+) -> None:
+    """Private answers about a sensitive table: price first, answer once."""
+
+
 def main(argv: list[str] | None = None) -> int:
     """Run one command and return its exit code."""
     words = _globals(list(sys.argv[1:] if argv is None else argv))
     try:
-        done = app(args=words, standalone_mode=False)
+        done = app(args=words, prog_name="sordino", standalone_mode=False)
         return done if isinstance(done, int) else 0
     except SordinoError as error:
         return _tell(error)
     except typer.Exit as stop:
         return stop.exit_code
+    except BrokenPipeError:  # whoever read the answer has enough of it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        return _tell(QueryError("SRD-205", f"{error.filename} cannot be used: {error.strerror}.", "Check the path and who may use it."))
     except (KeyboardInterrupt, typer.Abort):
         print("stopped; nothing more was spent", file=sys.stderr)
         return 130
     except Exception as error:
         if hasattr(error, "format_message"):  # a usage error of the option parser
-            print(f"usage: {error.format_message()} Try: sordino --help", file=sys.stderr)
-            return int(getattr(error, "exit_code", 2))
+            return _misused(error.format_message())
         raise
+
+
+def _misused(message: str) -> int:
+    """What the option parser says: a whole help page when no verb was given, one line otherwise."""
+    text = message if message.startswith("Usage:") else wrapped(f"usage: {message} Try: sordino --help")
+    if door.json:
+        print(json.dumps({"error": "usage", "what": message, "fix": "sordino --help", "spent": False, "exit": USAGE}))
+    else:
+        print(text, file=sys.stderr)
+    return USAGE
 
 
 def _globals(words: list[str]) -> list[str]:
@@ -76,7 +107,8 @@ def _tell(error: SordinoError) -> int:
     code = code_of(error)
     spent = "The charge stands." if error.spent else "Nothing was spent."
     if door.json:
-        print(json.dumps({"error": error.code, "what": error.what, "fix": error.fix, "spent": error.spent, "exit": code}))
+        said = {"error": error.code, "what": error.what, "fix": error.fix, "spent": error.spent, "exit": code}
+        print(json.dumps({**said, "facts": error.facts}, default=str))
         return code
     lines = (f"{error.code}: {error.what}", error.fix, f"{spent} More: sordino explain {error.code}")
     print(wrapped("\n".join(filter(None, lines))), file=sys.stderr)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from fractions import Fraction
 from typing import Annotated, Any
 
 import typer
 
-from sordino.cli.door import REFUSED, USAGE, door
+from sordino.cli.door import BUDGET, REFUSED, USAGE, door, unanswered
+from sordino.cli.record import fitted, priced
 from sordino.errors import BudgetExceeded, QueryError
 
 __all__ = ["budget", "card", "preview", "query"]
@@ -15,17 +17,19 @@ __all__ = ["budget", "card", "preview", "query"]
 Sql = Annotated[str, typer.Argument(help="A question in SQL, such as \"SELECT MEDIAN(cost) FROM admissions WHERE age >= 18\".")]
 Within = Annotated[float | None, typer.Option(help="Half-width at 95% in the statistic's unit.")]
 Rank = Annotated[float | None, typer.Option("--within-rank", help="For quantiles: a share of the rows, such as 0.01.")]
+CHEAP = ("0.001", "0.002", "0.005", "0.01", "0.02", "0.05", "0.1", "0.2", "0.5", "1", "2", "5", "10")
 Price = Annotated[str | None, typer.Option(help="The price, for experts; --within finds it for you.")]
 
 
-def preview(sql: Sql, within: Within = None, within_rank: Rank = None) -> None:
-    """Show what a question costs at several prices. Free; reads no rows.
+def preview(sql: Sql, within: Within = None, within_rank: Rank = None) -> int:
+    """Show what a question costs at several prices. Free; reads no rows. Exit code 3 or 2 if a wish is out of reach.
 
     Example: sordino preview "SELECT AVG(cost) FROM admissions" --within 100
     """
     with door.opened() as data, door.busy("predicting"):
         found = data.sql(sql).preview(within=within, within_rank=within_rank)
-        door.say(found, found.to_dict())
+        door.say(priced(found), found.to_dict())
+        return 0 if not found.problem else BUDGET if found.problem.startswith("SRD-3") else USAGE
 
 
 def query(
@@ -56,10 +60,10 @@ def query(
         try:
             with door.busy("charged; reading"):
                 release = asked.release(**options, fresh=fresh, analyst=analyst)
-        except BudgetExceeded:
-            _left(asked)
+        except BudgetExceeded as refusal:
+            refusal.facts |= _left(asked)
             raise
-        door.say(f"{release}\nrelease {release.id}; {data.budget}", {**_json(release), "budget": str(data.budget)})
+        door.say(f"{fitted(release)}\nrelease {release.id}; {data.budget}", {**_json(release), "budget": str(data.budget)})
         return REFUSED if release.refused else 0
 
 
@@ -73,26 +77,55 @@ def _recorded(asked: Any, options: dict[str, Any]) -> bool:
 
 def _agreed(asked: Any, options: dict[str, Any]) -> bool:
     """Show the line of this price and ask, on a terminal; scripts say --yes or get no question."""
+    from sordino.session.preview import rounded
+
     price = [options["epsilon"]] if options["epsilon"] is not None else ["1"]
     found = asked.preview(epsilons=price, within=options["within"], within_rank=options["within_rank"], delta=options["delta"])
     if found.problem:
         return True  # the release itself refuses, with the right family of error
     shown = found.best or found.lines[0]
-    door.note(f"price: epsilon {shown.epsilon:.4g}, {shown.charged:.3g}% of the budget, which pays for {shown.more:,} of these")
+    door.note(f"price: epsilon {shown.epsilon:.4g}, {rounded(shown.charged)}% of the budget, which pays for {shown.more:,} of these")
     if door.json or not sys.stdin.isatty():
         return True
     return typer.confirm("Pay?", default=True, err=True)
 
 
-def _left(asked: Any) -> None:
-    """What the rest of the budget still buys."""
-    balance = asked.table.budget
+def _left(asked: Any) -> dict[str, Any]:
+    """What the rest of the budget still buys: the most accurate answer, and the cheapest that still says something."""
+    from sordino.session.price import ceiling
+
+    balance, (top, _) = asked.table.budget, ceiling(asked)
     door.note(f"left: {balance}")
-    if balance.left > 0:
-        line = asked.preview(epsilons=[f"{balance.left:.4g}"]).lines[-1]
-        known = line.forecasts[0]
-        if known.half_width is not None:
-            door.note(f"the most accurate you can still afford: within {known.half_width:,.4g} for epsilon {line.epsilon:.4g}")
+    if top is None:
+        door.note("nothing more can be bought; answers that are recorded stay free")
+        return {"left": balance.left}
+    best = _bought(asked, f"{float(top) * 0.9999:.4g}")
+    cheap = next((line for line in (_bought(asked, price) for price in CHEAP if Fraction(price) <= top) if line and line["useful"]), None)
+    for word, line in (("the most accurate you can still afford", best), ("the cheapest useful accuracy", cheap)):
+        if line is not None:
+            door.note(f"{word}: within {line['within']:,.4g} for epsilon {line['epsilon']:.4g}")
+    return {"left": balance.left, "most_accurate": best, "cheapest_useful": cheap}
+
+
+def _bought(asked: Any, epsilon: str) -> dict[str, Any] | None:
+    """What one price buys; useful is an error of at most a tenth of the answer's public reach."""
+    found = asked.preview(epsilons=[epsilon])
+    line = found.lines[-1]
+    known = max(line.forecasts, key=lambda item: item.half_width or 0.0)
+    if known.half_width is None:
+        return None
+    reach = known.span or _reach(asked, known.name, found.facts["rows"] or line.rows)
+    return {"epsilon": line.epsilon, "within": known.half_width, "useful": reach is not None and known.half_width <= reach / 10}
+
+
+def _reach(asked: Any, name: str, rows: int | None) -> float | None:
+    """How large a total can be by public facts: everybody counted, at the largest value."""
+    statistic = asked.asked.statistics[name]
+    most = 1.0
+    for column in statistic.columns:
+        bounds = asked.asked.columns[column].bounds
+        most = max(most, *(abs(float(end)) for end in bounds or ()))
+    return None if rows is None else rows * most
 
 
 def _json(release: Any) -> dict[str, Any]:
@@ -108,21 +141,22 @@ def budget() -> None:
         lines = [str(balance)]
         lines += [f"  {name}: {spent:.4g}" + ("" if cap is None else f" of {cap:.4g}") for name, (spent, cap) in balance.analysts.items()]
         exact = {name: str(value) for name, value in balance.exact.items()}
+        lost = [entry.id for entry in unanswered(data)]
         facts = {"spent": balance.spent, "left": balance.left, "cap": balance.cap, "naive": balance.naive, "percent": balance.percent}
-        door.say("\n".join(lines), {**facts, "exact": exact, "analysts": dict(balance.analysts)})
+        door.say("\n".join(lines), {**facts, "exact": exact, "analysts": dict(balance.analysts), "unanswered": lost})
 
 
 def card(
     release: Annotated[str, typer.Argument(help="The id of a release, as `sordino ledger list` shows it.")],
-    format: Annotated[str, typer.Option(help="md, html or json.")] = "md",
+    format: Annotated[str, typer.Option(help="text, md, html or json.")] = "text",
 ) -> None:
     """Print the claim card of a release: what was promised, about whom, by which theorem."""
     from sordino.session.record import split
     from sordino.session.release import Release
 
-    writers = {"md": "to_markdown", "html": "to_html", "json": "to_json"}
+    writers = {"text": "to_text", "md": "to_markdown", "html": "to_html", "json": "to_json"}
     if format not in writers:
-        raise QueryError("SRD-103", f"format is {format!r}.", "Use md, html or json.")
+        raise QueryError("SRD-103", f"format is {format!r}.", "Use text, md, html or json.")
     with door.opened() as data:
         for entry in data.ledger.entries():
             if entry.answer is None or entry.id != release.partition(".")[0]:
@@ -131,6 +165,10 @@ def card(
             found = [Release.from_bytes(answer) for answer in members]
             for item in found:
                 if item.id == release or len(found) == 1:
-                    print(getattr(item.card, "to_json" if door.json else writers[format])())
+                    text = getattr(item.card, writers[format])()
+                    if door.json or format == "text":
+                        door.say(text, dict(item.card))
+                    else:
+                        print(text)  # a document for others, as it is
                     return
     raise QueryError("SRD-103", f"there is no recorded release {release!r}.", "`sordino ledger list` shows them.")

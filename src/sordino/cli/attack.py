@@ -43,54 +43,59 @@ def _show(result: Any) -> None:
 def unique(
     file: Annotated[Path | None, typer.Argument(help="A CSV or Parquet file; made-up people without it.")] = None,
     on: Annotated[str, typer.Option(help="The columns an outsider may know, separated by commas.")] = "zip,birth_date,sex",
+    unit: Annotated[str | None, typer.Option(help="The column of people, who may have several rows; without it a row is a person.")] = None,
 ) -> None:
     """How many people are the only one with their combination of a few columns, and which coarser columns would hide them.
 
-    Example: sordino attack unique patients.csv --on zip,birth_date,sex
+    Example: sordino attack unique patients.csv --on zip,birth_date,sex --unit patient
     """
     from sordino.lab import town, uniqueness
 
     frame = town.register() if file is None else _columns(file)
     with door.busy("counting"):
-        _show(uniqueness(frame, [name.strip() for name in on.split(",")]))
+        _show(uniqueness(frame, [name.strip() for name in on.split(",")], unit=unit))
 
 
 @attacks.command()
-def trace(people: Annotated[int, typer.Option(help="People whose averages are published.")] = 100) -> None:
-    """Tell from 1,000 published averages who was in the group, before and after privacy."""
+def trace(people: Annotated[int, typer.Option(help="People whose averages are published.", min=2, max=10_000)] = 100) -> None:
+    """Tell from 1,000 published averages who was in the group."""
     from sordino.lab import trace as follow
     from sordino.lab.town import crowd
 
-    if not 2 <= people <= 10_000:
-        raise QueryError("SRD-103", f"people is {people}.", "Give between 2 and 10,000.")
     inside, outside = crowd(people)
     with door.busy("tracing"):
         _show(follow(inside.mean(axis=0), inside, outside))
 
 
 @attacks.command()
-def noise() -> None:
-    """Guess a person from one answer whose noise follows the local sensitivity."""
-    _exploit(private=False)
+def noise(trials: Annotated[int, typer.Option(help="How many engines with fresh secrets to attack.", min=40, max=10_000)] = 200) -> None:
+    """Learn one person's diagnosis from counts whose noise sticks to the question: ask for differences (Gadotti and others 2019)."""
+    from sordino.lab import noise_exploitation
+    from sordino.lab.exploitation import Sticky
+    from sordino.lab.town import hospital
+
+    town = hospital(300, zips=3)
+    rows = [town["person"].index(person) for person in range(300)]
+    tables = [{name: [town[name][i] for i in rows] for name in ("zip", "birth_date", "sex", "diagnosis")} for _ in range(2)]
+    for table, illness in zip(tables, ("fracture", "diabetes"), strict=True):
+        table["diagnosis"][7] = illness
+    with door.busy("asking"):
+        _show(noise_exploitation(Sticky, *tables, kind="sticky", trials=trials))
 
 
 @attacks.command()
 def local(private: Annotated[bool, typer.Option(help="Attack smooth sensitivity instead: it must fail.")] = False) -> None:
-    """The same attack; with --private on smooth sensitivity, where it stays within what epsilon allows."""
-    _exploit(private=private)
-
-
-def _exploit(*, private: bool) -> None:
+    """Guess a person from one answer whose noise follows the local sensitivity; with --private, from one with smooth sensitivity."""
     import sordino as sd
     from sordino.lab.notes import local_noise, median_leak
     from sordino.mechanisms import Smooth
 
-    one, other = median_leak(100, high=10**6)
+    wide = (0, 10**6)
 
-    def release(data: Any) -> float:
+    def release(data: Any, n: int) -> Any:
         if not private:
-            return float(local_noise(data, (0, 10**6), 1)[0])
-        return float(sd.release(Smooth(epsilon=Fraction(1)), data, statistic="median", bounds=(0, 10**6), relation="replace"))
+            return local_noise(data, wide, n)
+        return sd.lab.simulate(Smooth(epsilon=Fraction(1)), data, repeats=n, statistic="median", bounds=wide, relation="replace")
 
     with door.busy("guessing"):
-        _show(sd.lab.noise_exploitation(release, one, other))
+        _show(sd.lab.noise_exploitation(release, *median_leak(100, high=wide[1]), vectorised=True))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from sordino.cli.door import BROKEN, door
+from sordino.cli.door import BROKEN, USAGE, door
+from sordino.errors import LedgerError
 
 __all__ = ["books"]
 
@@ -15,7 +18,7 @@ books = typer.Typer(help="The book of charges: list, verify, export, adopt.", no
 
 
 @books.command("list")
-def listed(last: Annotated[int, typer.Option(help="How many of the newest charges.")] = 20) -> None:
+def listed(last: Annotated[int, typer.Option(help="How many of the newest charges.", min=1)] = 20) -> None:
     """Show the newest charges: id, price, who paid, whether an answer is recorded."""
     with door.opened() as data:
         entries = data.ledger.entries()
@@ -46,21 +49,41 @@ def export(file: Annotated[Path | None, typer.Argument(help="Where to write; sta
         text = data.ledger.export()
     if file is None:
         print(text, end="")
-    else:
-        file.write_text(text, encoding="utf-8")
-        door.note(f"wrote {file}")
+        return
+    file.write_text(text, encoding="utf-8")
+    door.say(f"wrote {file}", {"wrote": str(file)})
 
 
 @books.command()
 def adopt(
     epsilon: Annotated[str | None, typer.Option(help="What may have been spent elsewhere; 0 says nothing was.")] = None,
     delta: Annotated[str, typer.Option(help="Its delta.")] = "0",
-) -> None:
-    """Accept a restored or moved ledger, writing off what its witness knows it to have lost. Owner only."""
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before writing off.")] = False,
+) -> int:
+    """Accept a restored or moved ledger, writing off what its witness knows it to have lost. Owner only.
+
+    A ledger that is whole and agrees with its witness is left as it is, unless --epsilon states a write-off.
+    """
     from sordino.ledger import adopt as accept
     from sordino.plan.dataset import read_dataset
 
     declared = read_dataset(door.dataset())
+    if epsilon is None and (sound := _sound()):
+        door.say(f"nothing to adopt: the chain is {sound} and its witness agrees", {"adopted": False, "text": sound})
+        return 0
+    asks = sys.stdin.isatty() and not (yes or door.json)
+    if asks and not typer.confirm("Write off what may be missing? There is no way back.", err=True):
+        door.note("nothing was written off")
+        return USAGE
     lost = accept(declared.ledger, epsilon=epsilon, delta=delta, dataset=declared.name, witness=declared.witness)
     text = f"adopted; written off: loss {float(lost.loss):.4g}, delta {float(lost.delta):.3g}"
-    door.say(text, {"loss": str(lost.loss), "delta": str(lost.delta)})
+    door.say(text, {"adopted": True, "loss": str(lost.loss), "delta": str(lost.delta)})
+    return 0
+
+
+def _sound() -> str:
+    """What a whole ledger that agrees with its witness says of itself; nothing if it is not."""
+    with contextlib.suppress(LedgerError), door.opened() as data:
+        found = data.ledger.verify()
+        return str(found) if found else ""
+    return ""

@@ -16,7 +16,7 @@ from typing import Any
 
 from sordino.errors import BudgetExceeded, LedgerError, QueryError, ReleaseFailed, SordinoError
 
-__all__ = ["BROKEN", "BUDGET", "FAILED", "REFUSED", "UNSAFE", "USAGE", "Door", "code_of", "door", "wrapped"]
+__all__ = ["BROKEN", "BUDGET", "FAILED", "REFUSED", "UNSAFE", "USAGE", "Door", "code_of", "door", "unanswered", "width", "wrapped"]
 
 FAILED, USAGE, BUDGET, REFUSED, UNSAFE, BROKEN = 1, 2, 3, 4, 5, 6
 
@@ -49,16 +49,16 @@ class Door:
         with Console(stderr=True).status(text):
             yield
 
-    def dataset(self) -> Path:
-        """The dataset file: --config, SORDINO_CONFIG, or the only one in this folder."""
-        named = self.config or os.environ.get("SORDINO_CONFIG")
+    def dataset(self, given: Path | None = None) -> Path:
+        """The dataset file: the one given, --config, SORDINO_CONFIG, or the only one in this folder."""
+        named = given or self.config or os.environ.get("SORDINO_CONFIG")
         if named:
-            return Path(named)
+            return _present(Path(named))
         found = sorted(file for file in Path().glob("*.toml") if _declares(file))
         if len(found) == 1:
             return found[0]
         what = "there is no dataset file here." if not found else f"there are {len(found)} dataset files here."
-        raise QueryError("SRD-204", what, "Name it: --config hospital.toml. `sordino init FILE` writes one.")
+        raise QueryError("SRD-205", what, "Name it: --config hospital.toml. `sordino init FILE` writes one.")
 
     @contextmanager
     def opened(self) -> Iterator[Any]:
@@ -66,21 +66,36 @@ class Door:
         import sordino as sd
 
         with sd.open(self.dataset()) as opened:
-            lost = [entry for entry in opened.ledger.entries() if entry.state == "open"]
-            if lost:
-                ids = ", ".join(entry.id for entry in lost[-3:])
-                self.note(f"note: {len(lost)} earlier charge(s) have no recorded answer ({ids}); their price stands.")
+            for entry in unanswered(opened)[-3:]:
+                why = "it was stopped in between, or is still at work"
+                self.note(f"note: charge {entry.id} ({entry.cost}) has no recorded answer: {why}. The charge stands; nothing was shown.")
             yield opened
 
 
+def unanswered(opened: Any) -> list[Any]:
+    """Charges whose answers were lost, oldest first."""
+    return [entry for entry in opened.ledger.entries() if entry.state == "open"]
+
+
+def width() -> int:
+    """80 columns, or those of the terminal if it is narrower."""
+    return min(80, shutil.get_terminal_size((80, 24)).columns)
+
+
 def wrapped(text: Any) -> str:
-    """Lines of at most 80 columns, or of the terminal if it is narrower."""
-    wide = min(80, shutil.get_terminal_size((80, 24)).columns)
+    """Lines that fit."""
+    wide = width()
     lines = str(text).splitlines()
     return "\n".join(
         line if len(line) <= wide else textwrap.fill(line, wide, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
         for line in lines
     )
+
+
+def _present(file: Path) -> Path:
+    if not file.is_file():
+        raise QueryError("SRD-205", f"there is no dataset file {str(file)!r}.", "Check the path. `sordino init FILE` writes one.")
+    return file
 
 
 def _declares(file: Path) -> bool:

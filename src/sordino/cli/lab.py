@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
@@ -18,6 +19,7 @@ def audit(
 
     Example: sordino audit smooth
     """
+    from rich.console import Console
     from rich.progress import track
 
     import sordino as sd
@@ -25,7 +27,8 @@ def audit(
     chosen = [sd.mechanisms.find(mechanism)] if mechanism else list(sd.mechanisms.catalog())
     todo = [(kind, example) for kind in chosen for example in kind.examples()]
     rows = []
-    for kind, example in track(todo, description="checking", disable=door.quiet or door.json, transient=True):
+    still = door.quiet or door.json or not sys.stderr.isatty()
+    for kind, example in track(todo, description="checking", console=Console(stderr=True), disable=still, transient=True):
         certificate = example.certificate()
         found = certificate.check()
         rows.append({"mechanism": kind.__name__, "claim": str(certificate.cost), "sound": found.sound, "slack": float(found.slack)})

@@ -1,19 +1,21 @@
-"""The owner's verbs: init writes a dataset file from a header and six answers, check says what the file promises."""
+"""The owner's first verb: init writes a dataset file from a header and six answers."""
 
 from __future__ import annotations
 
 import json
 import math
+import re
+import shlex
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from sordino.cli.door import UNSAFE, door
+from sordino.cli.door import door
 from sordino.errors import QueryError
 
-__all__ = ["check", "init"]
+__all__ = ["init"]
 
 QUESTIONS = {
     "unit": "1/6  Which column says who a row is about? (empty: every row is a person of its own)",
@@ -50,6 +52,8 @@ def init(
     engine = open_source(str(file), ())
     header = engine.header()
     engine.close()
+    if len(header) == 1 and any(sign in header[0] for sign in ";\t|"):
+        raise QueryError("SRD-205", f"{file.name} is not separated by commas.", "Save it as CSV with commas, or as Parquet.")
     said = {"unit": unit, "limits": limits, "bounds": bounds, "keys": keys, "budget": budget, "size": size}
     ask = sys.stdin.isatty() and not door.json and any(value is None for value in said.values())
     if ask:
@@ -65,7 +69,7 @@ def init(
     except QueryError:
         target.rename(target.with_suffix(".toml.draft"))
         raise
-    door.say(f"wrote {target}\nnext: sordino check {target}", {"wrote": str(target), "columns": list(header)})
+    door.say(f"wrote {target}\nnext: sordino check {shlex.quote(str(target))}", {"wrote": str(target), "columns": list(header)})
 
 
 def _dataset(file: Path, target: Path, header: tuple[str, ...], said: dict[str, str]) -> str:
@@ -73,6 +77,9 @@ def _dataset(file: Path, target: Path, header: tuple[str, ...], said: dict[str, 
     rows, _, groups = (said["limits"] or HINTS["limits"]).partition(",")
     epsilon, _, delta = said["budget"].partition(",")
     columns = _columns(header, said)
+    for what, *texts in (("limits", rows, groups or "1"), ("budget", epsilon, delta or "0"), ("size", said["size"] or "0")):
+        for text in texts:
+            _number(text.strip(), what)
     people = [f"unit_column = {json.dumps(said['unit'])}", f"max_rows = {rows.strip()}", f"max_groups = {groups.strip() or 1}"]
     people = people if said["unit"] else []
     source = file.resolve()
@@ -89,85 +96,48 @@ def _dataset(file: Path, target: Path, header: tuple[str, ...], said: dict[str, 
     return "\n".join(parts)
 
 
+def _number(text: str, what: str) -> float:
+    """What stands in the file as a number must be one; inf and nan are not."""
+    try:
+        found = float(text)
+        if math.isfinite(found):
+            return found
+    except ValueError:
+        pass
+    raise QueryError("SRD-103", f"{what}: {text!r} is not a number.", "Write numbers as 3, 0.5 or 1e-6; bounds as name=low:high.")
+
+
 def _columns(header: tuple[str, ...], said: dict[str, str]) -> list[str]:
     """One line per declared column; what nobody declared may never be used."""
     declared: dict[str, str] = {said["unit"]: '{ type = "id" }'} if said["unit"] else {}
-    for word in said["bounds"].split():
-        name, _, pair = word.partition("=")
-        low, _, high = pair.partition(":")
+    for name, pair in _named(said["bounds"], header):
+        low, _, high = (end.strip() for end in pair.partition(":"))
+        if not _number(low, name) < _number(high, name):
+            raise QueryError("SRD-104", f"the bounds of {name!r} are {pair!r}.", "Give the lower one first: name=0:100.")
         whole = all(end.lstrip("-").isdigit() for end in (low, high))
         declared[name] = f'{{ type = "{"int" if whole else "float"}", bounds = [{low}, {high}] }}'
-    for word in said["keys"].split():
-        name, _, values = word.partition("=")
+    for name, values in _named(said["keys"], header):
         private = values in ("", "private")
         listed = json.dumps([value.strip() for value in values.split(",")])
         declared[name] = '{ type = "cat", keys = "private" }' if private else f'{{ type = "cat", values = {listed} }}'
-    unknown = [name for name in declared if name not in header]
-    if unknown:
-        raise QueryError("SRD-201", f"the file has no column {unknown[0]!r}.", f"Its columns are {', '.join(header)}.")
+    if said["unit"]:
+        _known(said["unit"], header)
     never = [f'{json.dumps(name)} = {{ access = "never" }}' for name in header if name not in declared]
     return [*(f"{json.dumps(name)} = {facts}" for name, facts in declared.items()), *never]
 
 
-def check(file: Annotated[Path | None, typer.Argument(help="A dataset file; the one of --config or of this folder.")] = None) -> int:
-    """Say in plain words what a dataset file promises, and what looks wrong. Reads no rows."""
-    from sordino.plan.dataset import read_dataset
-
-    declared = read_dataset(file or door.dataset())
-    unit, budget = declared.unit, declared.budget
-    who = "every row is a person of its own" if unit.column is None else (
-        f"{declared.unit_word}, by {unit.column!r}: at most {unit.max_rows} rows per group in {unit.max_groups} groups"
-    )  # fmt: skip
-    lines = [
-        f"{declared.name}, version {declared.version}: protects {who}; {unit.relation.value}",
-        f"budget: epsilon {float(budget.epsilon):g}, delta {float(budget.delta):g}, {budget.accounting}; {_counts(budget)}",
-    ]
-    problems: list[str] = []
-    for name, table in declared.tables.items():
-        usable = [column for column, facts in table.columns.items() if facts.type not in ("id", "never")]
-        lines.append(f"table {name}: {'public' if table.public else 'private'}; may be used: {', '.join(usable) or 'nothing'}")
-        problems += _problems(declared, name, table)
-    for text in problems:
-        lines.append(f"problem: {text}")
-    door.say("\n".join(lines), {"dataset": declared.name, "problems": problems, "lines": lines})
-    return UNSAFE if problems else 0
+def _named(text: str, header: tuple[str, ...]) -> list[tuple[str, str]]:
+    """name=value pairs, separated by spaces. Names are those of the header, which may hold spaces themselves."""
+    longest = sorted(header, key=len, reverse=True)
+    parts = re.split(rf"(?:^|(?<=\s))({'|'.join(map(re.escape, longest))})\s*=", text) if header else [text]
+    for rest in (parts[0], *(value for value in parts[2::2] if "=" in value)):
+        if words := rest.partition("=")[0].split():
+            _known(words[-1], header)
+            raise QueryError("SRD-103", f"{rest.strip()!r} says nothing about a column.", "Write name=low:high, or name=value,value.")
+    return [(name, value.strip()) for name, value in zip(parts[1::2], parts[2::2], strict=True)]
 
 
-def _counts(budget: Any) -> str:
-    """How many releases of half a unit, and of a tenth, either rule would allow."""
-    from sordino.ledger import Balance, Budget, open_filter
-    from sordino.ledger.tally import Tally
-    from sordino.privacy.cost import Cost
-
-    said = []
-    for rule in ("pure", "zcdp"):
-        if rule == "zcdp" and not budget.delta:
-            continue
-        chosen = Budget(budget.epsilon, budget.delta, rule)
-        balance = Balance(chosen, open_filter(chosen), Tally(0, 0, 0, policy=chosen.policy()))
-        said.append(f"{rule}: {balance.more(Cost.laplace('0.5'))} releases of 0.5 or {balance.more(Cost.laplace('0.1'))} of 0.1")
-    return ", ".join(said)
-
-
-def _problems(declared: Any, name: str, table: Any) -> list[str]:
-    """What an owner would regret."""
-    found: list[str] = []
-    budget = declared.budget
-    if table.public:
-        return found
-    if not any(facts.type not in ("id", "never") for facts in table.columns.values()):
-        found.append(f"table {name} declares no column that may be used.")
-    if table.size and budget.delta and budget.delta * table.size > 0.1:
-        found.append(f"delta {float(budget.delta):g} is not far below 1/{table.size:,}: it allows naming somebody outright.")
-    if budget.epsilon > 20:
-        found.append("epsilon above 20 is no meaningful privacy.")
-    for column, facts in table.columns.items():
-        if facts.type in ("int", "float", "decimal") and facts.bounds is None:
-            found.append(f"{name}.{column} has no bounds, so it cannot be added or averaged.")
-        if facts.type == "cat" and facts.keys is None and not budget.delta:
-            found.append(f"{name}.{column} has private keys, which take a delta; the budget has none.")
-        if facts.type in ("int", "float") and facts.bounds is not None and math.isfinite(float(facts.bounds[1])):
-            low, high = (float(bound) for bound in facts.bounds)
-            if table.size and high - low > 1e6 * table.size:
-                found.append(f"{name}.{column} is very wide for {table.size:,} people: sums and means will be mostly noise.")
-    return found
+def _known(name: str, header: tuple[str, ...]) -> None:
+    if name not in header:
+        listed = ", ".join(json.dumps(column, ensure_ascii=False) if "," in column else column for column in header)
+        raise QueryError("SRD-201", f"the file has no column {name!r}.", f"Its columns are {listed}.")

@@ -35,7 +35,7 @@ def page(
 
     survey = RandomizedResponse([option.strip() for option in options.split(",")], epsilon, question)
     survey.html(file, send_to=send_to, title=question)
-    door.say(f"wrote {file}\n{survey.card.to_markdown()}", dict(survey.card))
+    door.say(f"wrote {file}\n{survey.card.to_text()}", dict(survey.card))
 
 
 @surveys.command()

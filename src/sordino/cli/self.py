@@ -34,15 +34,21 @@ def explain(code: Annotated[str, typer.Argument(help="An error code, such as SRD
     door.say(text, {"code": wanted, "what": CODES[wanted], "fix": FIXES[wanted], "spent": wanted.startswith("SRD-4")})
 
 
+class _Changed(Exception):
+    """Not unsafe, but the owner should know."""
+
+
 def doctor() -> int:
     """Check what privacy here rests on: entropy, arithmetic, the disk, permissions, the source."""
     checks: dict[str, Callable[[], str]] = {
-        "entropy": _entropy, "arithmetic": _arithmetic, "disk": _disk, "permissions": _permissions, "dataset": _dataset
+        "entropy": _entropy, "arithmetic": _arithmetic, "disk": _disk, "permissions": _permissions, "dataset": _dataset, "source": _source
     }  # fmt: skip
     found = {}
     for name, look in checks.items():
         try:
             found[name] = ("ok", look())
+        except _Changed as note:
+            found[name] = ("note", str(note))
         except SordinoError as error:
             found[name] = ("problem", f"{error.what} {error.fix}")
         except OSError as error:
@@ -106,3 +112,17 @@ def _dataset() -> str:
         if not found:
             raise QueryError("SRD-204", f"the ledger is {found}.", "Restore a whole copy and adopt it.")
         return f"{', '.join(data.tables)}: sources and ledger belong together; the chain is {found}"
+
+
+def _source() -> str:
+    """Whether a file was written again after its first opening. Only its date is looked at."""
+    from sordino.ledger.marker import marker_paths
+    from sordino.plan.dataset import read_dataset
+
+    files = [Path(table.source) for table in read_dataset(door.dataset()).tables.values() if not table.public]
+    for file in filter(Path.is_file, files):
+        first = min((mark.stat().st_mtime for mark in marker_paths(file) if mark is not None and mark.exists()), default=math.inf)
+        if file.stat().st_mtime > first:
+            fix = "If its rows are new, raise the version: recorded answers are about the old ones. The budget goes on either way."
+            raise _Changed(f"{file.name} was written after it was first opened. {fix}")
+    return "no file was written after it was first opened"

@@ -66,6 +66,7 @@ def _run(app: Any, host: str, port: int, path: str, **tls: Any) -> None:
         except OSError as error:
             raise QueryError("SRD-205", f"port {port} on {host} cannot be used: {error.strerror}.", "Give another --port.") from None
         door.note(f"http{'s' if tls else ''}://{host}:{listener.getsockname()[1]}/{path}  (stop with Ctrl-C)")
+        sys.setswitchinterval(0.001)  # releases compute in threads, and whoever asks for a price list should not wait for theirs
         # the access log would hold whole plans, and the header names the software: neither leaves
         settings = uvicorn.Config(app, access_log=False, log_level="warning", server_header=False, limit_concurrency=512, **tls)
         uvicorn.Server(settings).run([listener])

@@ -13,7 +13,7 @@ import duckdb
 from sordino.engines.answer import Answer
 from sordino.engines.array import column_array
 from sordino.engines.header import check_columns
-from sordino.engines.scan import FRAME, Source, broken
+from sordino.engines.scan import FRAME, Source, broken, written
 from sordino.engines.spill import Spill
 from sordino.engines.text import Text, check, used
 from sordino.engines.value import quoted
@@ -93,7 +93,7 @@ class DuckDB:
                     cursor.unregister(FRAME)
 
     def _prepared(self, cursor: Any, text: Text) -> Answer:
-        stamp = self._stamp()
+        stamp = written(self.source.paths)
         for name, columns in text.held.items():
             cursor.register(name, {part: column_array(values, number=False) for part, values in columns.items()})
         if text.frame.unit_column is None:
@@ -113,11 +113,8 @@ class DuckDB:
         cursor.execute("DROP TABLE crowded")
         return Answer(cursor, text, "bounded")
 
-    def _stamp(self) -> tuple[tuple[int, int, int], ...]:
-        return tuple((s.st_ino, s.st_size, s.st_mtime_ns) for s in map(os.stat, self.source.paths))
-
     def _same(self, stamp: tuple[tuple[int, int, int], ...]) -> None:
-        if stamp != self._stamp():
+        if stamp != written(self.source.paths):
             raise ReleaseFailed("SRD-401", "the source changed while it was read.", "Ask again when it is at rest.")
 
     def _cursor(self) -> Any:

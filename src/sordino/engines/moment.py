@@ -29,7 +29,14 @@ def gram_text(text: Text, table: str, request: Gram, number: str = "DOUBLE") -> 
     made = [f"CAST({_whole(text, term)} AS {number}) + zero AS {name}" for term, name in zip(request.terms, names, strict=True)]
     rows = _kept(text, table, request.terms, request.required, f"CAST(0 AS {number})")
     rows = f"SELECT {', '.join((*text.keys, *made))} FROM ({rows}) AS kept"
-    return f"({rows}) AS placed", [*(f"sum({a} * {b})" for i, a in enumerate(names) for b in names[i:]), "count(x0)"]
+    ones = {name for term, name in zip(request.terms, names, strict=True) if term == Term()}
+    return f"({rows}) AS placed", [*(_product(a, b, ones) for i, a in enumerate(names) for b in names[i:]), "count(x0)"]
+
+
+def _product(a: str, b: str, ones: set[str]) -> str:
+    """The sum of a product; one multiplication less where a factor is the constant."""
+    left = [name for name in (a, b) if name not in ones]
+    return f"sum({' * '.join(left)})" if left else f"count({a})"
 
 
 def gradient_text(text: Text, table: str, request: Gradient) -> tuple[str, list[str]]:

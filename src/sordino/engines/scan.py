@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -14,7 +15,7 @@ from sordino.engines.value import Field, quote, quoted
 from sordino.errors import QueryError
 from sordino.schema.column import Column
 
-__all__ = ["KNOWN", "Csv", "Database", "Held", "Parquet", "Scan", "Source", "broken"]
+__all__ = ["KNOWN", "Csv", "Database", "Held", "Parquet", "Scan", "Source", "broken", "written"]
 
 STORED = {
     **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"), "integer"),
@@ -53,6 +54,11 @@ def broken(what: str, fix: str = KNOWN) -> QueryError:
     return QueryError("SRD-205", what, fix)
 
 
+def written(paths: Sequence[str]) -> tuple[tuple[int, int, int], ...]:
+    """What changes when a file does."""
+    return tuple((found.st_ino, found.st_size, found.st_mtime_ns) for found in map(os.stat, paths))
+
+
 def _described(cursor: Any, relation: str) -> dict[str, str]:
     return {row[0]: STORED.get(row[1], "other") for row in cursor.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()}
 
@@ -63,6 +69,7 @@ class Parquet:
 
     paths: tuple[str, ...]
     steady: bool = True
+    known: dict[Any, dict[str, str]] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def relation(self) -> str:
@@ -76,8 +83,16 @@ class Parquet:
         return tuple(_described(cursor, self.relation))
 
     def scan(self, cursor: Any, columns: Sequence[Column]) -> Scan:
-        stored = _described(cursor, self.relation)
+        stored = self.stored(cursor)
         return Scan(self.relation, {column.name: Field(quote(column.name), stored[column.name]) for column in columns})
+
+    def stored(self, cursor: Any) -> dict[str, str]:
+        """The stored types, asked for again only when a file was written."""
+        stamp = written(self.paths)
+        if stamp not in self.known:
+            self.known.clear()
+            self.known[stamp] = _described(cursor, self.relation)
+        return self.known[stamp]
 
 
 @dataclass(frozen=True)
@@ -133,7 +148,9 @@ class Database:
             raise broken(f"the database has no table {self.table!r}.", f"Its tables are: {', '.join(found) or 'none'}.")
         return tuple(_described(cursor, self.relation))
 
-    scan = Parquet.scan
+    def scan(self, cursor: Any, columns: Sequence[Column]) -> Scan:
+        stored = _described(cursor, self.relation)
+        return Scan(self.relation, {column.name: Field(quote(column.name), stored[column.name]) for column in columns})
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,11 +15,14 @@ if TYPE_CHECKING:
     from sordino.lab.comparison import replay
     from sordino.lab.difference import differencing
     from sordino.lab.enumeration import exact, small_world
+    from sordino.lab.exhibit import efficiency, influence, leverage, plug_in, plug_in_tables
     from sordino.lab.exploitation import noise_exploitation
     from sordino.lab.falsification import falsify
+    from sordino.lab.fan import descent
     from sordino.lab.link import linkage
     from sordino.lab.memory import memorization
     from sordino.lab.poisoning import poison
+    from sordino.lab.rung import ladder
     from sordino.lab.simulation import simulate
     from sordino.lab.tracing import trace
     from sordino.lab.unique import how_unique, uniqueness
@@ -28,17 +31,24 @@ __all__ = [
     "audit",
     "certify",
     "compare",
+    "descent",
     "differencing",
+    "efficiency",
     "errata",
     "exact",
     "falsify",
     "how_unique",
+    "influence",
+    "ladder",
+    "leverage",
     "linkage",
     "low_bits",
     "memorization",
     "noise_exploitation",
     "notes",
     "one_run",
+    "plug_in",
+    "plug_in_tables",
     "poison",
     "replay",
     "simulate",
@@ -53,15 +63,22 @@ _HOMES = {
     "audit": "auditing",
     "certify": "certification",
     "compare": "approach",
+    "descent": "fan",
     "differencing": "difference",
+    "efficiency": "exhibit",
     "exact": "enumeration",
     "falsify": "falsification",
     "how_unique": "unique",
+    "influence": "exhibit",
+    "ladder": "rung",
+    "leverage": "exhibit",
     "linkage": "link",
     "low_bits": "bits",
     "memorization": "memory",
     "noise_exploitation": "exploitation",
     "one_run": "canary",
+    "plug_in": "exhibit",
+    "plug_in_tables": "exhibit",
     "poison": "poisoning",
     "replay": "comparison",
     "simulate": "simulation",

@@ -8,7 +8,6 @@ from typing import Any
 
 from sordino.mechanisms.textbook.verdict import TextbookVerdict, judge
 from sordino.privacy.cost import gaussian_delta
-from sordino.privacy.witness import LaplaceShift
 from sordino.sensitivity import exhaustive
 
 __all__ = [
@@ -18,7 +17,6 @@ __all__ = [
     "growing_density",
     "influence",
     "norms",
-    "ridge_bound",
     "ridge_row",
     "ridge_solution",
     "runaway_descent",
@@ -49,16 +47,6 @@ def ridge_row() -> TextbookVerdict:
     example = f"X = I, Y = (0, 1), new row x = (1, 0), y = 1: theta_2 stays {right}, with x'x on the diagonal it becomes {printed}"
     where = ("000", "13.1.2 new row")
     return _slip(where, "X'X + x'x", "X'X + x x'", example, compares="theta_2", says=float(printed), holds=float(right))
-
-
-def ridge_bound(rows: int = 1000, epsilon: float = 1.0) -> TextbookVerdict:
-    """Many rows (0.1, 1) give theta = 10 and curvature rows/100; one row (1, -1) then has gradient 11, not at most |x||y| = 1."""
-    curvature, theta = Fraction(rows, 100), Fraction(10)
-    moved, bound = abs((-1 - theta) / (curvature + 1)), 1 / curvature
-    true = LaplaceShift(epsilon * float(moved / bound)).sup()
-    example = f"|x|, |y| <= 1, {rows:,} rows (0.1, 1), one row (1, -1): theta moves by {float(moved):g}, L/lambda_min is {float(bound):g}"
-    right = "L = |x| (|y| + |x| |theta|) with |theta| bounded beforehand, over lambda + lambda_min"
-    return judge(("000", "13.1.2 bound"), "noise for L/lambda_min(X'X)", right, example, claimed=(epsilon, 0.0), true=(true, 0.0))
 
 
 def vanishing_beta() -> TextbookVerdict:

@@ -10,7 +10,21 @@ from numpy.typing import NDArray
 from sordino.errors import QueryError
 from sordino.sensitivity import local
 
-__all__ = ["four_neighbours", "local_noise", "median_leak", "median_worst_case", "mode_race", "people"]
+__all__ = ["four_neighbours", "local_noise", "median_leak", "median_worst_case", "mode_race", "people", "references"]
+
+
+def references() -> dict[str, str]:
+    """The works the notes point to, and the name in this package under which each is put to use."""
+    return {
+        "Dwork and Roth 2014": "sordino.mechanisms.Laplace",
+        "Georgian Impact Blog": "sordino.mechanisms.TwoCoins",
+        "Machanavajjhala, He and Hay 2017": "sordino.lab.linkage",
+        "Gadotti, Houssiau, Rocher, Livshits and de Montjoye 2019": "sordino.lab.exploitation.Sticky",
+        "Nissim, Raskhodnikova and Smith 2007": "sordino.mechanisms.Smooth",
+        "Chaudhuri and Hsu 2012": "sordino.sensitivity.influence.planning_bound",
+        "Avella-Medina 2021": "sordino.mechanisms.textbook.estimator.plug_in",
+        "Huber 1981": "sordino.sensitivity.influence.huber",
+    }
 
 
 def people() -> dict[str, list[object]]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from sordino.lab import misprint
 from sordino.lab.erratum import Erratum
-from sordino.lab.estimator import descent, plug_in
-from sordino.mechanisms.textbook import additive, gaussian, smooth, stability
+from sordino.mechanisms.textbook import additive, estimator, gaussian, smooth, stability
 
 __all__ = ["PASSAGES"]
 
@@ -15,7 +14,7 @@ SMOOTH_NOTES = (
         "13.1.2",
         "Ridge regression is solved without its lambda, a new row adds the number x'x, and its influence is at most L/lambda_min.",
         "Solve with X'X + lambda I and add the matrix x x'. L contains |theta|, which depends on the data and must be bounded first.",
-        (misprint.ridge_solution, misprint.ridge_row, misprint.ridge_bound),
+        (misprint.ridge_solution, misprint.ridge_row, estimator.ridge_bound),
     ),
     Erratum(
         "000",
@@ -178,7 +177,7 @@ ROBUST_NOTES = (
         "noisy descent",
         "A minus sign, mu^(k) on both sides, noise eta B T/(eps n).",
         "A plus sign, mu^(k-1) inside, and 2 B T/(eps n) when a row is replaced.",
-        (misprint.runaway_descent, descent),
+        (misprint.runaway_descent, estimator.descent),
     ),
     Erratum(
         "004",
@@ -206,7 +205,7 @@ ROBUST_NOTES = (
         "Avella-Medina",
         "For n large enough, noise scaled by the empirical gross error sensitivity is (eps, delta)-DP.",
         "Only under conditions on the data; without them no n is large enough.",
-        (plug_in, lambda: plug_in(n=100_001)),
+        (estimator.plug_in, lambda: estimator.plug_in(n=100_001)),
     ),
 )
 

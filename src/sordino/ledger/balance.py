@@ -10,6 +10,7 @@ from html import escape
 from sordino.ledger.budget import Budget
 from sordino.ledger.filter import Filter, Price, grains, of_grains, price_of
 from sordino.ledger.tally import Tally
+from sordino.pictures import Picture, bars
 from sordino.privacy.cost import Cost
 
 __all__ = ["Balance"]
@@ -110,10 +111,13 @@ class Balance:
 
     __repr__ = __str__
 
+    def plot(self) -> Picture:
+        """What is spent and what is left, in percent of the cap."""
+        gone = min(100.0, self.percent)
+        return bars(["spent", "left"], [gone, 100 - gone], title=f"Budget: {self.budget}", x="% of the cap")
+
     def _repr_html_(self) -> str:
-        width = min(100.0, self.percent)
-        bar = f'<div style="background:#456;width:{width:.1f}%;height:100%"></div>'
-        return f'<div><div style="background:#ddd;width:20em;height:.6em">{bar}</div><small>{escape(str(self))}</small></div>'
+        return f"<p>{escape(str(self))}</p>{self.plot().svg}"
 
 
 def _share(part: Fraction, whole: Fraction) -> float:

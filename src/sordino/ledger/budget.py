@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from sordino.errors import QueryError
+from sordino.pictures import Picture, bars
 from sordino.privacy.number import as_delta, as_epsilon
 
 __all__ = ["ACCOUNTING", "Budget"]
@@ -84,3 +85,12 @@ class Budget:
     def __str__(self) -> str:
         text = f"epsilon {float(self.epsilon):g}"
         return f"{text}, delta {float(self.delta):g} ({self.accounting})" if self.delta else f"{text} ({self.accounting})"
+
+    def plot(self) -> Picture:
+        """The cap for everybody, beside one release's ceiling and the purses."""
+        ceiling = {} if self.max_per_release is None else {"one release": self.max_per_release}
+        caps = {"everybody, for ever": self.epsilon, **ceiling, **self.analysts}
+        return bars(caps, [float(cap) for cap in caps.values()], title=f"Budget: {self}", x="epsilon")
+
+    def _repr_html_(self) -> str:
+        return self.plot().svg

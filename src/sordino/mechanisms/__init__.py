@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from sordino.mechanisms.exponential import Exponential
     from sordino.mechanisms.gaussian import Gaussian
     from sordino.mechanisms.joint_exponential import JointExponential
+    from sordino.mechanisms.joint_top import JointTop
     from sordino.mechanisms.laplace import Laplace
     from sordino.mechanisms.laplace_histogram import LaplaceHistogram
     from sordino.mechanisms.noisy_descent import NoisyDescent
@@ -41,6 +42,7 @@ __all__ = [
     "Exponential",
     "Gaussian",
     "JointExponential",
+    "JointTop",
     "Laplace",
     "LaplaceHistogram",
     "Mechanism",

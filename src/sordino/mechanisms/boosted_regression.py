@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sordino.errors import QueryError
 from sordino.mechanisms.laplace import as_dimension
 from sordino.mechanisms.listing import claim, listed
+from sordino.mechanisms.margin import DEVIATIONS, Round, of_rounds
 from sordino.mechanisms.normal_equations import as_rows, columns, swapped
 from sordino.mechanisms.portion import UNIT, Portions, located, root_up
 from sordino.mechanisms.posterior import Belief, Line, inside
@@ -107,6 +108,7 @@ class BoostedRegression:
         terms = self.terms or columns(self.dimension)
         square = self._square(ask(Gram(terms[:-1], self.required)), draw)
         spot = Spot(inside(square), max(1.0, float(square[0, 0])), Belief.guess(self.dimension, WIDE))
+        turns: list[Round] = []
         for _ in range(self.rounds):
             theta = whole_theta(spot.belief.mean)
 
@@ -115,12 +117,13 @@ class BoostedRegression:
                 return found
 
             counts = Portions.draw(draw, _first(slope(ONE, OCTAVES).octaves, OCTAVES + 1).astype(np.int64), self.scales[1])
-            scale, clip, share = self._sizes(counts)
+            scale, clip, share, score = self._sizes(counts)
             scale_of_sum = self.scales[2] * Fraction(clip, ONE)
             drawn = Portions.draw(draw, located(_first(slope(clip, 0).values, self.dimension)), scale_of_sum)
-            here = Spot(spot.square, spot.rows, Belief(np.array(theta) / FINE, spot.belief.spread), scale)
-            spot = self._updated(here, drawn / UNIT, float(scale_of_sum / UNIT), share)
-        return spot.line()
+            turns.append(Round(np.array(theta) / FINE, drawn / UNIT, float(scale_of_sum / UNIT), share, score))
+            spot = self._updated(spot, turns[-1], scale)
+        margin = of_rounds(square, float(self.scales[0] / UNIT), turns[self.rounds // 2 :])
+        return Line(tuple(spot.belief.mean.tolist()), margin, spot.scale, spot.rows)
 
     def _square(self, answer: Products, draw: Draw) -> Floats:
         d = self.dimension
@@ -132,21 +135,24 @@ class BoostedRegression:
         full[rows, cols] = full[cols, rows] = Portions.draw(draw, located(found), scale) / UNIT
         return full
 
-    def _sizes(self, counts: NDArray[np.int64]) -> tuple[float, int, float]:
-        """From drawn octaves: the 68% point of the residuals, where to clip them, and the share that is not clipped."""
-        edges = np.log2(2.0 ** np.arange(-OCTAVES - 1, 1))
+    def _sizes(self, counts: NDArray[np.int64]) -> tuple[float, int, float, float]:
+        """From drawn octaves: the 68% point of the residuals, where to clip them, the share that is not clipped, and the mean of psi^2."""
+        edges: Floats = np.asarray(2.0 ** np.arange(-OCTAVES - 1, 1), np.float64)
         below = np.maximum.accumulate(np.concatenate([[0.0], np.cumsum(counts, dtype=float)]))
-        below /= max(below[-1], 1.0)
-        scale = 2.0 ** float(np.interp(MIDDLE, below, edges))
+        rows = max(below[-1], 1.0)
+        below /= rows
+        scale = 2.0 ** float(np.interp(MIDDLE, below, np.log2(edges)))
         clip = min(max(math.ceil(float(self.clip) * scale * ONE), ONE >> OCTAVES), ONE)
-        return scale, clip, min(max(float(np.interp(math.log2(clip / ONE), edges, below)), 0.5), 1.0)
+        share = min(max(float(np.interp(math.log2(clip / ONE), np.log2(edges), below)), 0.5), 1.0)
+        doubt = DEVIATIONS * float(self.scales[1]) / rows
+        return scale, clip, share, _score(edges, np.diff(below), clip / ONE) + doubt * (clip / ONE) ** 2
 
-    def _updated(self, spot: Spot, drawn: Floats, sigma: float, share: float) -> Spot:
+    def _updated(self, spot: Spot, turn: Round, scale: float) -> Spot:
         """The sum of x psi is about the share that is not clipped, times X'X, times what the coefficients lack."""
-        gram, before = float(self.scales[0] / UNIT) * share, spot.belief
-        noise = (sigma**2 + gram**2 * min(float(np.trace(before.spread)), 1.0)) * np.eye(self.dimension)
-        after = before.told(share * spot.square, drawn, noise)
-        return Spot(spot.square, spot.rows, Belief(after.mean, after.spread + DOUBT * before.spread), spot.scale)
+        gram, before = float(self.scales[0] / UNIT) * turn.share, Belief(turn.at, spot.belief.spread)
+        noise = (turn.noise**2 + gram**2 * min(float(np.trace(before.spread)), 1.0)) * np.eye(self.dimension)
+        after = before.told(turn.share * spot.square, turn.drawn, noise)
+        return Spot(spot.square, spot.rows, Belief(after.mean, after.spread + DOUBT * before.spread), scale)
 
     @classmethod
     def examples(cls) -> Sequence[BoostedRegression]:
@@ -164,10 +170,14 @@ class Spot:
     belief: Belief
     scale: float = 1.0
 
-    def line(self) -> Line:
-        d, belief = len(self.belief.mean), self.belief
-        sampling = self.scale**2 * np.linalg.inv(self.square + self.scale**2 * d * np.eye(d))
-        return Line.of(belief.mean, belief.spread, belief.spread + sampling, scale=self.scale, rows=self.rows)
+
+def _score(edges: Floats, shares: Floats, clip: float) -> float:
+    """The mean of min(|r|, clip)^2 with |r| spread evenly in each octave: too large for errors that thin out, and for the last octave."""
+    low, high = edges[:-1], edges[1:]
+    bent = np.clip(clip, low, high)
+    held = ((bent**3 - low**3) / 3 + clip**2 * (high - bent)) / (high - low)
+    held[-1] = clip**2
+    return float(shares @ np.minimum(held, clip**2))
 
 
 def _first(values: NDArray[np.object_], size: int) -> NDArray[np.object_]:

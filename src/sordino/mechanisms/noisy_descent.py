@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +32,8 @@ __all__ = ["NoisyDescent"]
 
 Floats = NDArray[np.float64]
 COUNT = Fraction(1, 50)  # of the price, for the number of rows where it is not public
+PLANNED = 10_000  # rows that steps are planned for where their number is not public
+MOST = 100_000
 LOSSES = ("huber", "logistic")
 
 
@@ -40,6 +44,8 @@ class NoisyDescent:
 
     The loss is Huber's (a 1-dimensional location when the constant is the only term) or logistic. A person's direction is clipped to norm
     `bound`: L2 for Gaussian noise (delta > 0), L1 for Laplace noise. n is public, or drawn first from a fiftieth of the price.
+    Unless `rounds` are given there are as many as public facts ask for: T = ceil(ln(R/target)/-ln(1 - rate m)), R the `radius` within which
+    the optimum is looked for, m the `curvature` of the mean loss, target the error that the noise of T steps leaves in any case.
 
     Theorem. One person moves a sum by at most B, a replaced person by 2B. T steps with Gaussian noise sigma are as private as one Gaussian
     with mu = B sqrt(T)/sigma (2B sqrt(T)/sigma), and T steps with Laplace noise of scale b are epsilon-DP with epsilon = B T/b (2 B T/b).
@@ -49,7 +55,7 @@ class NoisyDescent:
 
     epsilon: Fraction
     delta: Fraction = Fraction(0)
-    rounds: int = 20
+    rounds: int | None = None
     bound: Fraction = Fraction(1)
     rate: Fraction = Fraction(1)
     dimension: int = 1
@@ -59,16 +65,16 @@ class NoisyDescent:
     max_rows: int = 1
     terms: tuple[Term, ...] | None = None
     required: tuple[int, ...] = ()
+    curvature: Fraction = Fraction(1, 2)
+    radius: Fraction = Fraction(1)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", as_epsilon(self.epsilon))
         object.__setattr__(self, "delta", as_delta(self.delta, zero=True))
-        for name in ("bound", "rate"):
+        for name in ("bound", "rate", "curvature", "radius"):
             object.__setattr__(self, name, as_positive(getattr(self, name), name))
         as_dimension(self.dimension)
         as_rows(self.max_rows)
-        if isinstance(self.rounds, bool) or not isinstance(self.rounds, int) or not 1 <= self.rounds <= 100_000:
-            raise QueryError("SRD-103", f"rounds is {self.rounds!r}.", "Give the number of steps beforehand, from 1 to 100,000.")
         if self.loss not in LOSSES:
             raise QueryError("SRD-106", f"loss {self.loss!r} is unknown.", f"Use one of {', '.join(LOSSES)}.")
         Relation.of(self.relation)
@@ -78,7 +84,41 @@ class NoisyDescent:
             raise QueryError("SRD-103", "the terms do not fit the dimension.", "Give the terms and then the target.")
         if not isinstance(self.required, tuple):
             raise QueryError("SRD-103", "required is not a tuple.", "Give the conditions that must hold, by their places.")
+        if self.rounds is None:
+            object.__setattr__(self, "rounds", self._planned())
+        if isinstance(self.rounds, bool) or not isinstance(self.rounds, int) or not 1 <= self.rounds <= MOST:
+            raise QueryError("SRD-103", f"rounds is {self.rounds!r}.", f"Give the number of steps beforehand, from 1 to {MOST:,}, or none.")
         _ = self.scales  # noise of impossible width is refused here
+
+    @classmethod
+    def logistic(cls, epsilon: Fraction, delta: Fraction, dimension: int, **facts: Any) -> NoisyDescent:
+        """Logistic regression of rows in [-1, 1]: directions clipped to a quarter of the longest row, at eight times its inverse as rate.
+
+        The curvature is that of features spread over their bounds (mean square 1/3) at log odds of 2, where p(1 - p) is a tenth.
+        """
+        longest = root_up(Fraction(dimension))
+        bound = (longest if delta else Fraction(dimension)) / 4
+        public: dict[str, Any] = {"curvature": Fraction(1, 30), "radius": Fraction(4), **facts}
+        return cls(epsilon, delta, bound=bound, rate=8 / longest, dimension=dimension, loss="logistic", **public)
+
+    def fall(self, steps: int) -> float:
+        """How far from the optimum the descent still is without noise, at most, if radius and curvature are as said."""
+        return float(self.radius) * max(1 - float(self.rate * self.curvature), 0.0) ** steps
+
+    def target(self, steps: int) -> float:
+        """The standard error that noise leaves after this many steps: rate sigma/n per step, and older steps fade."""
+        _, each = self._scaled(steps)
+        noise = float(each) / UNIT * (1 if self.delta else math.sqrt(2))
+        faded = min(max(1 - float(self.rate * self.curvature), 0.0) ** 2, 1 - 1e-9)
+        return float(self.rate) * noise / (self.size or PLANNED) * math.sqrt(self.dimension / (1 - faded))
+
+    def _planned(self) -> int:
+        """The least number of steps after which what is left to fall is below the error of the noise; more steps only add noise."""
+        low, high = 1, MOST  # the one falls with the steps and the other rises
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self.fall(middle) <= self.target(middle) else (middle + 1, high)
+        return low
 
     @cached_property
     def reaches(self) -> tuple[Fraction, Fraction]:
@@ -87,11 +127,19 @@ class NoisyDescent:
         cut = root_up(Fraction(self.dimension)) if self.delta else Fraction(self.dimension)
         return Fraction(self.max_rows), both * self.bound * UNIT + 2 * cut
 
+    @property
+    def steps(self) -> int:
+        assert self.rounds is not None
+        return self.rounds
+
     @cached_property
     def scales(self) -> tuple[Fraction, Fraction]:
         """The noise of the count and of one step's sum."""
+        return self._scaled(self.steps)
+
+    def _scaled(self, steps: int) -> tuple[Fraction, Fraction]:
         count = COUNT if self.size is None else Fraction(0)
-        each = (1 - count) / self.rounds
+        each = (1 - count) / steps
         if self.delta:
             price = Portions(self.epsilon, self.delta)
             return (price.scale(self.reaches[0], count) if count else Fraction(1)), price.scale(self.reaches[1], each)
@@ -101,7 +149,7 @@ class NoisyDescent:
 
     def certificate(self) -> Certificate:
         pairs = list(zip(self.reaches, self.scales, strict=True))
-        spent = [*([pairs[0]] if self.size is None else []), *[pairs[1]] * self.rounds]
+        spent = [*([pairs[0]] if self.size is None else []), *[pairs[1]] * self.steps]
         unit = f"a person's direction is clipped to {float(self.bound):g}; {self.relation}"
         if self.delta:
             price = Portions(self.epsilon, self.delta)
@@ -114,7 +162,7 @@ class NoisyDescent:
         rows = float(self.size) if self.size is not None else self._rows(ask, draw)
         theta, path = np.zeros(self.dimension), []
         norm, order = int(self.bound * ONE), 2 if self.delta else 1
-        for _ in range(self.rounds):
+        for _ in range(self.steps):
             at = whole_theta(theta)
             request = Gradient(terms[:-1], terms[-1], at, self.loss, norm=norm, order=order, required=self.required)
             found = ask(request).values
@@ -143,4 +191,5 @@ class NoisyDescent:
             cls(one, small, 40, Fraction(1, 2), dimension=3, loss="logistic"),
             cls(Fraction(1, 2), rounds=5, dimension=2, relation="replace"),
             cls(Fraction(2), small, 8, dimension=4, size=1000, relation="replace"),
+            cls.logistic(one, small, 5),
         )

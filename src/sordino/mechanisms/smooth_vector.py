@@ -23,6 +23,7 @@ from sordino.summaries import Ask, Draw, Rung, Stair
 __all__ = ["NOISES", "SmoothVector"]
 
 NOISES = ("student_t", "laplace", "gaussian")
+LARGEST_BETA = Fraction(10)  # a smooth bound that may change by e^10 between neighbours is the local one
 
 
 @listed("vector smooth sensitivity", "smooth sensitivity of a vector", note="000 13.3.3 Lemmas 13.2-13.4; 004 smooth sensitivity, p-D")
@@ -63,7 +64,7 @@ class SmoothVector:
         """Half of what the tail can bear at all, or the notes' share of epsilon."""
         assert self.nu is not None
         if self.noise == "student_t":
-            return self.epsilon / (2 * max(self.nu, self.dimension))
+            return min(self.epsilon / (2 * max(self.nu, self.dimension)), LARGEST_BETA)
         bits = self.delta.denominator.bit_length() - self.delta.numerator.bit_length() + 2  # about log2(2/delta), more than ln(2/delta)
         return self.epsilon / (4 * (self.dimension + bits))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,6 @@ from sordino.privacy.relation import Relation
 __all__ = ["Private"]
 
 Floats = NDArray[np.float64]
-NORMAL = 1.959963984540054  # two-sided 95%
 
 
 class Private(BaseEstimator):  # type: ignore[misc]
@@ -93,18 +93,22 @@ class Private(BaseEstimator):  # type: ignore[misc]
 
 
 def unscaled(found: Fitted, box: Box, limits: Box | None) -> tuple[Floats, float, Floats | None]:
-    """Coefficients and intercept in the units of the data, and their covariance (intercept first) where it is public."""
+    """Coefficients and intercept in the units of the data, and where noise has a public scale their ends at 95%, intercept first."""
     theta = np.array(found.found["theta"])
     height, level = (limits.half[0], limits.middle[0]) if limits is not None else (1.0, 0.0)
     back = np.zeros((len(theta), len(theta)))
     back[0] = [height, *(-height * box.middle / box.half)]
     back[np.arange(1, len(theta)), np.arange(1, len(theta))] = height / box.half
     line = back @ theta
-    total = found.found.get("total")
-    return line[1:], float(line[0] + level), None if total is None else back @ np.array(total) @ back.T
+    margin = found.found.get("margin")
+    ends = None if margin is None else _ends(line, back, margin) + np.array([[level], *[[0.0]] * (len(theta) - 1)])
+    return line[1:], float(line[0] + level), ends
 
 
-def interval(centre: Any, variance: Any) -> Floats:
-    """Ends at 95%, one row per coefficient."""
-    half = NORMAL * np.sqrt(np.maximum(variance, 0.0))
-    return np.asarray(np.stack([np.asarray(centre) - half, np.asarray(centre) + half], axis=-1))
+def _ends(line: Floats, back: Floats, margin: Mapping[str, Any]) -> Floats:
+    """One row per coefficient; the coefficient itself always counts as possible."""
+    if margin["hidden"]:
+        return np.tile([-np.inf, np.inf], (len(line), 1))
+    centre = back @ np.array(margin["centre"])
+    half = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", back, np.array(margin["spread"]), back), 0.0))
+    return np.stack([np.minimum(centre - half, line), np.maximum(centre + half, line)], axis=-1)

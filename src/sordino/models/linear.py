@@ -13,7 +13,7 @@ from sordino.errors import QueryError
 from sordino.mechanisms.boosted_regression import BoostedRegression
 from sordino.mechanisms.normal_equations import NormalEquations
 from sordino.models.box import Box, as_box
-from sordino.models.estimator import Private, interval, unscaled
+from sordino.models.estimator import Private, unscaled
 from sordino.models.rows import Rows
 from sordino.models.way import Boosted, Equations, SmoothRidge, TheilSen, Way
 from sordino.privacy.number import as_delta, as_epsilon
@@ -56,9 +56,9 @@ class Linear(RegressorMixin, Private):  # type: ignore[misc]
         """Pay, look, draw. Sets coef_, intercept_, coef_interval_, intercept_interval_ and card_."""
         released = self._released(X, y)
         box = as_box(self.bounds_X, self.n_features_in_, "bounds_X")
-        self.coef_, self.intercept_, spread = unscaled(released, box, self._limits())
-        self.coef_interval_ = None if spread is None else interval(self.coef_, np.diag(spread)[1:])
-        self.intercept_interval_ = None if spread is None else interval(self.intercept_, spread[0, 0])
+        self.coef_, self.intercept_, ends = unscaled(released, box, self._limits())
+        self.coef_interval_ = None if ends is None else ends[1:]
+        self.intercept_interval_ = None if ends is None else ends[0]
         self.card_ = released.card
         return self
 
@@ -80,8 +80,8 @@ class PrivateLinearRegression(Linear):
                       scaled by its smooth sensitivity, pure; "theil_sen": one predictor, the median slope of pairs, pure; "auto"
     fits              how many fits a search of scikit-learn may make; None: none
 
-    After fit: coef_, intercept_, coef_interval_ and intercept_interval_ (95%, noise and sampling, approximate; None where the scale of the
-    noise is private), card_. There is no seed.
+    After fit: coef_, intercept_, coef_interval_ and intercept_interval_ (at least 95% for errors independent of X, noise and sampling;
+    infinite where noise hides the curvature, None where its scale is private), card_. There is no seed.
     """
 
     def __init__(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from sordino.errors import QueryError
 from sordino.mechanisms.noisy_descent import NoisyDescent
-from sordino.mechanisms.portion import root_up
 from sordino.models.box import Box, as_box
 from sordino.models.estimator import Private, unscaled
 from sordino.models.rows import Rows
@@ -22,14 +20,13 @@ from sordino.privacy.number import as_delta, as_epsilon, shown
 __all__ = ["PrivateLogisticRegression"]
 
 Floats = NDArray[np.float64]
-ROUNDS, PURE_ROUNDS = 80, 10  # Gaussian noise grows with the root of the rounds, Laplace noise with their number
 
 
 class PrivateLogisticRegression(ClassifierMixin, Private):  # type: ignore[misc]
     """Logistic regression of two public classes under differential privacy, by noisy gradient descent; every row is a unit.
 
     classes    the two labels, (negative, positive), from public knowledge; rows with any other label drop out
-    rounds     how many steps, fixed beforehand; None: 80, or 10 with delta=0
+    rounds     how many steps, fixed beforehand; None: as many as price, size and number of features ask for (NoisyDescent.logistic)
 
     The other parameters are as in PrivateLinearRegression. After fit: coef_, intercept_, classes_, card_; coef_interval_ is None, because
     the path of a descent has no interval that is known to hold.
@@ -64,13 +61,9 @@ class PrivateLogisticRegression(ClassifierMixin, Private):  # type: ignore[misc]
         return {"classes": [shown(label) for label in self._labels()]}
 
     def _way(self, features: int) -> Way:
-        """Directions are clipped to a quarter of the longest row, and a step is eight times its inverse: good from 2 to 65 terms."""
-        epsilon, delta, d = as_epsilon(self.epsilon), as_delta(self.delta, zero=True), features + 1
-        longest = root_up(Fraction(d)) if delta else Fraction(d)
-        rounds = (ROUNDS if delta else PURE_ROUNDS) if self.rounds is None else self.rounds
+        epsilon, delta = as_epsilon(self.epsilon), as_delta(self.delta, zero=True)
         size = None if self.size is None else int(self.size)
-        rate = 8 / root_up(Fraction(d))
-        return Descent(NoisyDescent(epsilon, delta, rounds, longest / 4, rate, d, size, loss="logistic", relation=self.relation))
+        return Descent(NoisyDescent.logistic(epsilon, delta, features + 1, size=size, rounds=self.rounds, relation=self.relation))
 
     def fit(self, X: Any, y: Any) -> Any:
         """Pay, look, draw. Sets coef_, intercept_, classes_ and card_."""

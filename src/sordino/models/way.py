@@ -28,7 +28,7 @@ from sordino.summaries.moment import ONE, Gram
 
 __all__ = ["Boosted", "Descent", "Equations", "SmoothRidge", "TheilSen", "Way"]
 
-Found = Mapping[str, Any]  # theta, and where the noise has a public scale the covariances of noise and of noise and sampling
+Found = Mapping[str, Any]  # theta, and where the noise has a public scale the margin, the residuals' scale and the rows
 
 
 class Way(Protocol):
@@ -43,7 +43,8 @@ class Way(Protocol):
 
 
 def _found(line: Line) -> Found:
-    return {"theta": line.theta, "noise": line.noise, "total": line.total, "scale": line.scale, "rows": line.rows}
+    margin = {"centre": line.margin.centre, "spread": line.margin.spread, "hidden": line.margin.hidden}
+    return {"theta": line.theta, "margin": margin, "scale": line.scale, "rows": line.rows}
 
 
 @dataclass(frozen=True)

@@ -37,20 +37,45 @@ def _rows(labels: Sequence[str], axis: Axis, title: str, x: str, top: float) -> 
     return [*parts, words((axis.start + axis.end) / 2, bottom + 34, shorten(x, 60), anchor="middle")]
 
 
-def bars(labels: Iterable[Any], values: Iterable[Any], *, title: str = "", x: str = "", log_x: bool = False) -> Picture:
-    """One bar per label, with its number written beside it."""
-    names, (sizes,) = _columns(labels, values=values)
-    axis = Axis.over(sizes if log_x else [0.0, *sizes], _LEFT, WIDTH - 70, log=log_x)
+def bars(
+    labels: Iterable[Any],
+    values: Iterable[Any],
+    *,
+    title: str = "",
+    x: str = "",
+    log_x: bool = False,
+    band: tuple[Iterable[Any], Iterable[Any]] | None = None,
+) -> Picture:
+    """One bar per label, with its number written beside it; a band is a whisker from low to high across the end of every bar."""
+    names, (sizes, *ends) = _columns(labels, values=values, **({} if band is None else {"lows": band[0], "highs": band[1]}))
+    axis = Axis.over([*([] if log_x else [0.0]), *sizes, *(v for end in ends for v in end)], _LEFT, WIDTH - 70, log=log_x)
     zero = axis.at(axis.low if log_x else 0.0)
     parts = _rows(names, axis, title, x, 30)
     for k, size in enumerate(sizes):
         if math.isfinite(size):
             a, b = sorted((zero, axis.at(size)))
             parts.append(f'<rect x="{a:.1f}" y="{34 + _ROW * k}" width="{b - a:.1f}" height="{_ROW - 8}" fill="{PENS[0].colour}"/>')
-        parts.append(words(max(zero, axis.at(size) if math.isfinite(size) else zero) + 5, 46 + _ROW * k, number(size)))
+        reach = [zero, *(axis.at(v) for v in (size, *(end[k] for end in ends)) if math.isfinite(v))]
+        parts += [_whisker(axis, ends[0][k], ends[1][k], 42 + _ROW * k)] if ends else []
+        parts.append(words(max(reach) + 5, 46 + _ROW * k, number(size)))
     heading = title or "Bars"
-    said = "; ".join(f"{name}: {number(size)}" for name, size in zip(names, sizes, strict=True))
-    return Picture(sheet(heading, said, 72 + _ROW * len(names), parts), bar_text(title, names, sizes, axis), heading)
+    said = "; ".join(_told(name, [column[k] for column in (sizes, *ends)]) for k, name in enumerate(names))
+    banded = [(size, ends[0][k], ends[1][k]) for k, size in enumerate(sizes)] if ends else []
+    text = interval_text(title, names, banded, axis) if ends else bar_text(title, names, sizes, axis)
+    return Picture(sheet(heading, said, 72 + _ROW * len(names), parts), text, heading)
+
+
+def _told(name: str, numbers: Sequence[float]) -> str:
+    value, *ends = map(number, numbers)
+    return f"{name}: {value}" + (f", {ends[0]} to {ends[1]}" if ends else "")
+
+
+def _whisker(axis: Axis, low: float, high: float, level: float) -> str:
+    """From low to high in the colour of text, which shows on a bar and beside it; a foot at every end that is on the axis."""
+    if math.isnan(low) or math.isnan(high):
+        return ""
+    feet = "".join(f"M{axis.at(v):.1f} {level - 5}v10" for v in (low, high) if math.isfinite(v))
+    return f'<path d="M{axis.at(low):.1f} {level}H{axis.at(high):.1f}{feet}" fill="none" stroke="currentColor" stroke-width="2"/>'
 
 
 def intervals(

@@ -47,13 +47,14 @@ class Cost:
     r"""What one release costs: an (epsilon, delta) guarantee, and the family of laws that describes it more tightly.
 
     `approximate` knows nothing but (epsilon, delta). `laplace` is one scalar Laplace draw whose shift over scale is epsilon.
-    `bounded_range` is an exponential mechanism: all log ratios of one pair lie in an interval of length epsilon. `gaussian` carries
-    mu squared, the squared shift over variance summed over coordinates.
+    `bounded_range` is an exponential mechanism: all log ratios of one pair lie in an interval of length epsilon; or `draws` of them, one
+    after the other, of range epsilon/draws each. `gaussian` carries mu squared, the squared shift over variance summed over coordinates.
 
     Theorem. Each family is dominated by the pair that `profile` integrates; zCDP holds with rho = epsilon tanh(epsilon/2) for pure
-    releases, epsilon^2/8 for bounded range, mu^2/2 for Gaussians; an (epsilon, delta) release is (rho, delta) with the pure rho.
+    releases, epsilon^2/(8 draws) for bounded range, mu^2/2 for Gaussians; an (epsilon, delta) release is (rho, delta) with the pure rho.
     Proof. Pure: Bun and Steinke 2016 give epsilon^2/2, and the randomized-response pair, which dominates every epsilon-DP pair, has
-    Renyi divergence at most alpha epsilon tanh(epsilon/2). Bounded range: Dong, Durfee and Rogers 2020. Gaussian: Renyi divergence is
+    Renyi divergence at most alpha epsilon tanh(epsilon/2). Bounded range: Dong, Durfee and Rogers 2020, and k times (epsilon/k)^2/8; in
+    `profile` one draw of the whole range dominates several. Gaussian: Renyi divergence is
     alpha mu^2/2. Approximate: Kairouz, Oh and Viswanath 2015 split the pair into a revealed part of mass delta and a pure part. QED
     """
 
@@ -61,10 +62,14 @@ class Cost:
     delta: Fraction = Fraction(0)
     family: str = "approximate"
     mu_squared: Fraction | None = None
+    draws: int = 1
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", as_epsilon(self.epsilon))
         object.__setattr__(self, "delta", as_delta(self.delta, zero=True))
+        counted = isinstance(self.draws, int) and not isinstance(self.draws, bool) and self.draws >= 1
+        if not counted or (self.draws > 1 and self.family != "bounded_range"):
+            raise QueryError("SRD-110", f"a {self.family} cost of {self.draws!r} draws.", "Only draws of bounded range are counted.")
         if self.family not in FAMILIES:
             raise QueryError("SRD-110", f"cost family {self.family!r} is unknown.", f"Use one of {', '.join(FAMILIES)}.")
         if (self.family == "gaussian") != (self.mu_squared is not None):
@@ -89,8 +94,8 @@ class Cost:
         return cls(as_epsilon(epsilon), family="laplace")
 
     @classmethod
-    def bounded_range(cls, epsilon: Any) -> Cost:
-        return cls(as_epsilon(epsilon), family="bounded_range")
+    def bounded_range(cls, epsilon: Any, draws: int = 1) -> Cost:
+        return cls(as_epsilon(epsilon), family="bounded_range", draws=draws)
 
     @classmethod
     def gaussian(cls, mu_squared: Any, epsilon: Any, delta: Any) -> Cost:
@@ -103,7 +108,7 @@ class Cost:
         if self.mu_squared is not None:
             return self.mu_squared / 2
         if self.family == "bounded_range":
-            return self.epsilon**2 / 8
+            return self.epsilon**2 / (8 * self.draws)
         return round_up(self.epsilon * _tanh_half_up(self.epsilon), 18)
 
     @property
@@ -142,7 +147,7 @@ class Cost:
             return Cost(round_up(gaussian_epsilon(math.sqrt(mu_squared), float(delta)) * (1 + ROUNDING)), delta, "gaussian", mu_squared)
         epsilon = as_epsilon(self.epsilon * size)
         if not self.delta or size == 1:
-            return Cost(epsilon, self.delta, self.family)
+            return Cost(epsilon, self.delta, self.family, draws=self.draws)
         delta = round_up(self.delta * (exp_up(epsilon) - 1) / (exp_down(self.epsilon) - 1), 30)
         if delta >= 1:
             raise QueryError("SRD-110", f"nothing is left to promise a group of {size}.", "Ask about fewer units, or use a smaller delta.")
@@ -151,12 +156,13 @@ class Cost:
     def to_dict(self) -> dict[str, str]:
         """Exact fractions as text, ready for canonical JSON."""
         out = {"family": self.family, "epsilon": str(self.epsilon), "delta": str(self.delta)}
+        out |= {"draws": str(self.draws)} if self.draws > 1 else {}
         return out if self.mu_squared is None else {**out, "mu_squared": str(self.mu_squared)}
 
     @classmethod
     def from_dict(cls, record: Mapping[str, str]) -> Cost:
         mu_squared = Fraction(record["mu_squared"]) if "mu_squared" in record else None
-        return cls(Fraction(record["epsilon"]), Fraction(record["delta"]), record["family"], mu_squared)
+        return cls(Fraction(record["epsilon"]), Fraction(record["delta"]), record["family"], mu_squared, int(record.get("draws", "1")))
 
     def __str__(self) -> str:
         text = f"epsilon {float(self.epsilon):.6g}"

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sordino.privacy.families import GaussianLaw, LaplaceLaw
 from sordino.privacy.law import Noise
 
-__all__ = ["Dilation"]
+__all__ = ["Dilation", "largest_ratio"]
 
 Floats = NDArray[np.float64]
 BEYOND = 1e9  # no Gaussian mass out there, and its square is still a number
@@ -69,56 +69,74 @@ class Dilation:
 
     def landmarks(self) -> Floats:
         """Where something may happen: both centres, both sets of kinks, and a net reaching far into the tails."""
-        spread = math.exp(self.dilation)
-        special = [0.0, self.slide]
-        for kink in self.law.kinks:
-            special += [kink, -kink, self.slide + spread * kink, self.slide - spread * kink]
-        unit = max(self.slide, 1e-3)
-        reach = np.geomspace(1e-6 * unit, 1e13 * spread * max(1.0, self.slide, *self.law.kinks), 260)
-        near = np.linspace(-4.0, 5.0, 361) * unit
-        return np.unique(np.concatenate([special, reach, -reach, self.slide + reach, self.slide - reach, near]))
+        return np.unique(_net(self.law, self.slide, np.array([self.dilation])))
 
     def sup(self, cell: float = 0.0) -> float:
-        """The largest log-ratio, by a fine net and local refinement around its best points; infinite if it has no end.
+        """The largest log-ratio; see `largest_ratio`."""
+        return largest_ratio(self.law, self.slide, np.array([self.dilation]), np.array([self.wide_first]), cell)
 
-        With a cell the answer covers every dilation of the cell this pair stands at the end of: moving inside the cell raises the
-        ratio by at most its width, and not at all where the stretched point lies beyond the law's turn.
-        """
-        if self._diverges():
-            return math.inf
-        if isinstance(self.law, LaplaceLaw) and self.dilation == 0 and cell == 0:
-            return self.slide  # |z| - |z - slide|; the net below would lose digits far out
-        widest = self.dilation if self.wide_first else self.dilation + cell
 
-        def height(z: Floats) -> Floats:
-            return self.log_ratio(z) + cell * (np.abs(z - self.slide) * math.exp(-widest) < self.law.turn)
+def _net(law: Noise, slide: float, dilation: Floats) -> Floats:
+    """One row of points per dilation, in rising order; `Dilation.landmarks` says which."""
+    spread = np.exp(dilation)[:, None]
+    still, wide = np.array([0.0, slide]), [np.zeros((len(spread), 0))]
+    for kink in law.kinks:
+        still = np.append(still, [kink, -kink])
+        wide += [slide + spread * kink, slide - spread * kink]
+    unit = max(slide, 1e-3)
+    reach = np.geomspace(1e-6 * unit, 1e13 * spread[:, 0] * max(1.0, slide, *law.kinks), 260, axis=1)
+    near = np.append(still, np.linspace(-4.0, 5.0, 361) * unit)
+    rows = np.broadcast_to(near, (len(spread), len(near)))
+    runs = [rows, *wide, reach, slide + reach, -reach[:, ::-1], slide - reach[:, ::-1]]  # a stable sort merges runs that rise
+    return np.sort(np.concatenate(runs, axis=1), axis=1, kind="stable")
 
-        net = self.landmarks()
-        values = height(net)
-        if np.any(values == np.inf):
-            return math.inf
-        usable = np.isfinite(values)
-        net, values = net[usable], values[usable]
-        best = float(values.max())
-        peaks = np.argsort(values)[-6:]
-        lows, highs = net[np.maximum(peaks - 1, 0)], net[np.minimum(peaks + 1, len(net) - 1)]
-        for _ in range(4):
-            mesh = lows[:, None] + (highs - lows)[:, None] * np.linspace(0, 1, 65)[None, :]
-            heights = height(mesh)
-            best = max(best, float(heights.max()))
-            top = heights.argmax(axis=1)
-            rows = np.arange(len(lows))
-            lows, highs = mesh[rows, np.maximum(top - 1, 0)], mesh[rows, np.minimum(top + 1, 64)]
+
+def largest_ratio(law: Noise, slide: float, dilation: Floats, wide_first: NDArray[np.bool_], cell: float = 0.0) -> float:
+    """The largest log-ratio of several pairs, by a fine net and local refinement around its best points; infinite if it has no end.
+
+    With a cell the answer covers every dilation of the cell a pair stands at the end of: moving inside the cell raises the
+    ratio by at most its width, and not at all where the stretched point lies beyond the law's turn.
+    """
+    shrink, sign = np.exp(-dilation)[:, None], np.where(wide_first, 1.0, -1.0)[:, None]
+    widest = np.exp(-np.where(wide_first, dilation, dilation + cell))[:, None]
+
+    def ratio(z: Floats) -> Floats:
+        with np.errstate(invalid="ignore"):  # where both densities underflow there is no mass to compare, and nan says so
+            gap = law.log_density((z - slide) * shrink) - dilation[:, None] - law.log_density(z)
+        return np.asarray(sign * gap)
+
+    def height(z: Floats) -> Floats:
+        found = ratio(z) + cell * (np.abs(z - slide) * widest < law.turn)
+        return np.where(np.isnan(found), -np.inf, found)
+
+    if _diverges(law, slide, dilation, ratio):
+        return math.inf
+    if isinstance(law, LaplaceLaw) and not dilation.any() and cell == 0:
+        return slide  # |z| - |z - slide|; the net below would lose digits far out
+    net = _net(law, slide, dilation)
+    values = height(net)
+    best = float(values.max())
+    if best == math.inf:
         return best
+    peaks = np.argpartition(values, -6, axis=1)[:, -6:]
+    lows = np.take_along_axis(net, np.maximum(peaks - 1, 0), 1)
+    highs = np.take_along_axis(net, np.minimum(peaks + 1, net.shape[1] - 1), 1)
+    for _ in range(4):
+        mesh = lows[:, :, None] + (highs - lows)[:, :, None] * np.linspace(0, 1, 65)
+        heights = height(mesh.reshape(len(mesh), -1)).reshape(mesh.shape)
+        best = max(best, float(heights.max()))
+        top = heights.argmax(axis=2)[:, :, None]
+        lows, highs = (np.take_along_axis(mesh, np.clip(top + side, 0, 64), 2)[:, :, 0] for side in (-1, 1))
+    return best
 
-    def _diverges(self) -> bool:
-        """True for laws whose log-ratio keeps growing in the tail: light-tailed noise under dilation, Gaussian noise under a slide."""
-        if isinstance(self.law, GaussianLaw):
-            return self.slide > 0 or self.dilation > 0
-        far = np.array([1e4, 1e5, 1e6]) * (1 + self.slide) * math.exp(self.dilation)
-        with np.errstate(invalid="ignore"):
-            growth = np.diff(np.stack([self.log_ratio(far), self.log_ratio(-far)]), axis=1)
-        return bool(np.any(np.nan_to_num(growth[:, -1], nan=np.inf) > 5.0))
+
+def _diverges(law: Noise, slide: float, dilation: Floats, ratio: Callable[[Floats], Floats]) -> bool:
+    """True for laws whose log-ratio keeps growing in the tail: light-tailed noise under dilation, Gaussian noise under a slide."""
+    if isinstance(law, GaussianLaw):
+        return slide > 0 or bool(np.any(dilation > 0))
+    far = np.array([1e5, 1e6]) * (1 + slide) * np.exp(dilation)[:, None]
+    growth = np.concatenate([np.diff(ratio(side), axis=1) for side in (far, -far)])
+    return bool(np.any(np.nan_to_num(growth, nan=np.inf) > 5.0))
 
 
 def _positive(crossings: Floats, sign: Callable[[Any], Any]) -> tuple[Floats, Floats]:

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from sordino.privacy.cost import gaussian_delta
-from sordino.privacy.dilation import Dilation
+from sordino.privacy.dilation import Dilation, largest_ratio
 from sordino.privacy.law import Noise
 
 __all__ = ["Closed", "Dilated", "Finite", "GaussianShift", "LaplaceShift", "Witness", "weighted_laplace"]
@@ -58,7 +58,9 @@ class Dilated:
 
     def sup(self) -> float:
         width, pairs = self._pairs()
-        return max(max(wide.sup(width), narrow.sup(width)) for wide, narrow in pairs)
+        both = [pair for cell in pairs for pair in cell]
+        dilation, wide = np.array([pair.dilation for pair in both]), np.array([pair.wide_first for pair in both])
+        return largest_ratio(self.law, 1 / self.s, dilation, wide, width)
 
     def delta(self, epsilon: float) -> float:
         width, pairs = self._pairs()

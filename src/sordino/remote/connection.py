@@ -63,10 +63,22 @@ class Remote:
         found: dict[str, Any] = self.ask("GET", "/v1/budget" + (f"?{urlencode({'dataset': self.name})}" if self.name else ""))
         return found
 
+    @property
+    def approvals(self) -> list[dict[str, Any]]:
+        """Your asks above the owner's threshold, newest first; each has a state: pending, approved, refused or released."""
+        found: list[dict[str, Any]] = self.ask("GET", "/v1/approvals" + (f"?{urlencode({'dataset': self.name})}" if self.name else ""))
+        return found
+
     def sql(self, text: str) -> RemoteQuery:
         """The question an SQL statement asks. Nothing is spent."""
-        plan = self.ask("POST", "/v1/plans", {"sql": text} | ({"dataset": self.name} if self.name else {}))
+        return self._planned({"sql": text}, text)
+
+    def _planned(self, question: dict[str, Any], text: str) -> RemoteQuery:
+        plan = self.ask("POST", "/v1/plans", question | ({"dataset": self.name} if self.name else {}))
         return RemoteQuery(self, plan["id"], text)
+
+    def _said(self, asked: Asked) -> RemoteQuery:
+        return self._planned({"call": asked.call}, str(asked.call)) if asked.verbs else self.sql(asked.text)
 
     def release(self, id: str) -> Release:
         """A recorded answer by its id."""
@@ -75,7 +87,7 @@ class Remote:
     def __getattr__(self, table: str) -> Words:
         if table.startswith("_"):
             raise AttributeError(table)
-        return Words(Asked(table), lambda asked: self.sql(asked.text))
+        return Words(Asked(table), self._said)
 
 
 @dataclass(frozen=True)
@@ -100,13 +112,20 @@ class RemoteQuery:
         self, *, epsilon: Any = None, delta: Any = None, within: Any = None, within_rank: Any = None, fresh: bool = False,
         request: str | None = None,
     ) -> Release:  # fmt: skip
-        """Pay and get the answer. If the connection breaks, the same request is sent again: it is charged once at most."""
+        """Pay and get the answer. If the connection breaks, the same request is sent again: it is charged once at most.
+
+        Above the owner's threshold it is put into a queue and raises SRD-508; ask again with request=error.facts["request"] once
+        `remote.approvals` says it is approved.
+        """
         key, said = request or secrets.token_hex(16), {"epsilon": epsilon, "delta": delta, "within": within, "within_rank": within_rank}
         body = {name: str(value) if name in ("epsilon", "delta") else value for name, value in said.items() if value is not None}
         for turn in range(TRIES):
             try:
                 found = self.remote.ask("POST", f"/v1/plans/{self.id}/release", {**body, "fresh": fresh}, Idempotency_Key=key)
                 return _release(found)
+            except BudgetExceeded as refusal:
+                refusal.facts["request"] = key
+                raise
             except (URLError, ConnectionError, TimeoutError, _Waiting):
                 if turn == TRIES - 1:
                     raise

@@ -1,12 +1,21 @@
-"""Verbs as SQL: what `remote.admissions.where(...).group_by(...).median(...)` says to a server."""
+"""What `remote.admissions.where(...).group_by(...).median(...)` says to a server: a call of verbs, or SQL."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sordino.errors import QueryError
+from sordino.session.verbs import Verbs
+from sordino.statistics.average import Mean
+from sordino.statistics.extreme import Extreme
+from sordino.statistics.peak import Mode
+from sordino.statistics.position import Quantile
+from sordino.statistics.rows import Count
+from sordino.statistics.spread import Variance
+from sordino.statistics.total import Sum
+from sordino.statistics.units import CountUnits
 
 __all__ = ["Asked", "Words", "quoted"]
 
@@ -18,12 +27,13 @@ def quoted(name: str) -> str:
 
 @dataclass(frozen=True)
 class Asked:
-    """A SELECT in parts."""
+    """A SELECT in parts, or a call with the same conditions and groups."""
 
     table: str
     shown: tuple[str, ...] = ()
     conditions: tuple[str, ...] = ()
     by: tuple[str, ...] = ()
+    verbs: dict[str, Any] = field(default_factory=dict, hash=False)
 
     @property
     def text(self) -> str:
@@ -31,6 +41,13 @@ class Asked:
         where = f" WHERE {' AND '.join(f'({condition})' for condition in self.conditions)}" if self.conditions else ""
         group = f" GROUP BY {', '.join(groups)}" if groups else ""
         return f"SELECT {', '.join([*groups, *self.shown])} FROM {quoted(self.table)}{where}{group}"
+
+    @property
+    def call(self) -> dict[str, Any]:
+        return {"table": self.table, "where": list(self.conditions), "by": list(self.by), **self.verbs}
+
+
+VERBS = tuple(name for name in vars(Verbs) if not name.startswith("_") and name != "apply")
 
 
 @dataclass(frozen=True)
@@ -46,41 +63,50 @@ class Words:
     def group_by(self, *columns: str) -> Words:
         return replace(self, asked=replace(self.asked, by=(*self.asked.by, *columns)))
 
-    def agg(self, **statistics: str) -> Any:
-        """Several statistics under names of your choice, each as SQL says it: agg(n="COUNT(*)", mid="MEDIAN(cost)")."""
+    def agg(self, **statistics: Any) -> Any:
+        """Several statistics under names of your choice: agg(n=sd.count(), mid=sd.median("cost")), or each as SQL says it."""
         if not statistics:
-            raise QueryError("SRD-208", "nothing is asked.", 'Name at least one: agg(n="COUNT(*)").')
-        return self.ask(replace(self.asked, shown=tuple(f"{text} AS {quoted(name)}" for name, text in statistics.items())))
+            raise QueryError("SRD-208", "nothing is asked.", "Name at least one: agg(n=sd.count()).")
+        if all(isinstance(text, str) for text in statistics.values()):
+            return self.ask(replace(self.asked, shown=tuple(f"{text} AS {quoted(name)}" for name, text in statistics.items())))
+        return self.ask(replace(self.asked, verbs={"agg": {name: _part(asked) for name, asked in statistics.items()}}))
 
-    def _one(self, text: str) -> Any:
-        return self.ask(replace(self.asked, shown=(text,)))
+    def __getattr__(self, verb: str) -> Callable[..., Any]:
+        """Every other verb of a table, as the server's own library knows it."""
+        if verb not in VERBS:
+            raise AttributeError(f"a table on a server has no {verb!r}; it has {', '.join(VERBS)}")
 
-    def count(self) -> Any:
-        return self._one("COUNT(*)")
+        def say(*given: Any, **named: Any) -> Any:
+            plain = {name: _plain(value) for name, value in named.items() if value is not None}
+            return self.ask(replace(self.asked, verbs={"ask": {"verb": verb, "given": [_plain(value) for value in given], "named": plain}}))
 
-    def sum(self, column: str) -> Any:
-        return self._one(f"SUM({quoted(column)})")
+        return say
 
-    def mean(self, column: str) -> Any:
-        return self._one(f"AVG({quoted(column)})")
 
-    def variance(self, column: str) -> Any:
-        return self._one(f"VARIANCE({quoted(column)})")
+def _plain(value: Any) -> Any:
+    if isinstance(value, str | int | float | bool):
+        return value
+    if isinstance(value, Sequence):
+        return [_plain(item) for item in value]
+    return str(value)  # a Fraction or a Decimal stays exact as text
 
-    def std(self, column: str) -> Any:
-        return self._one(f"STDDEV({quoted(column)})")
 
-    def median(self, column: str) -> Any:
-        return self._one(f"MEDIAN({quoted(column)})")
-
-    def quantile(self, column: str, level: float) -> Any:
-        return self._one(f"QUANTILE_CONT({quoted(column)}, {float(level)!r})")
-
-    def min(self, column: str) -> Any:
-        return self._one(f"MIN({quoted(column)})")
-
-    def max(self, column: str) -> Any:
-        return self._one(f"MAX({quoted(column)})")
-
-    def mode(self, column: str) -> Any:
-        return self._one(f"MODE({quoted(column)})")
+def _part(statistic: Any) -> dict[str, Any]:
+    match statistic:
+        case Count():
+            return {"verb": "count"}
+        case CountUnits():
+            return {"verb": "count_units"}
+        case Sum(column=column):
+            return {"verb": "sum", "given": [column]}
+        case Mean(column=column, method="auto", unbounded=False):
+            return {"verb": "mean", "given": [column]}
+        case Quantile(column=column, q=q, private=False):
+            return {"verb": "quantile", "given": [column, str(q)]}
+        case Variance(column=column, root=root, sample=False):
+            return {"verb": "std" if root else "variance", "given": [column]}
+        case Extreme(column=column, upper=upper):
+            return {"verb": "max" if upper else "min", "given": [column]}
+        case Mode(column=column, k=1):
+            return {"verb": "mode", "given": [column]}
+    raise QueryError("SRD-208", "this statistic cannot be sent together with others.", "Ask it on its own: remote.table.trimmed_mean(...).")

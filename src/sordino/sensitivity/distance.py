@@ -64,8 +64,8 @@ def top_k(counts: Mapping[Hashable, int], k: int, *, relation: str = "add_remove
     size, rows = whole("k", k, 1), whole("max_rows", max_rows, 1)
     reach = rows if Relation.of(relation) is Relation.ADD_REMOVE else 2 * rows
     held = [(-whole("a count", count, 0), canonical(key)) for key, count in counts.items() if count != 0]
-    ranked = [*sorted(held), *[(0, (b"", ""))] * (size + 1)]
-    (last, member), (first, outsider) = ranked[size - 1], ranked[size]
+    ranked = [*sorted(held)[size - 1 : size + 1], (0, (b"", "")), (0, (b"", ""))]  # then keys nobody holds
+    (last, member), (first, outsider) = ranked[:2]
     need = first - last + (outsider > member)
     return builtins.max(0, -(-need // reach) - 1)
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sordino.errors import QueryError
+from sordino.pictures import Picture, lines
 
 __all__ = ["Curve", "Fit", "huber", "least_squares", "location", "planning_bound", "regression"]
 
@@ -71,6 +72,18 @@ class Fit:
         rows = np.atleast_2d(np.asarray(x, float))
         pull = rows * self.curve.psi(np.atleast_1d(np.asarray(y, float)) - rows @ self.theta)[:, None]
         return np.asarray(np.linalg.solve(self.curvature, pull.T).T)
+
+    def plot(self, *others: Fit, x: ArrayLike | None = None) -> Picture:
+        """The influence of one more target y at row x (the mean row), of this fit and of others; its length if there are several terms."""
+        row = self.rows.mean(axis=0) if x is None else np.asarray(x, float)
+        middle, reach = float(row @ self.theta), 4 * float(np.median(np.abs(self.residuals))) or 1.0
+        targets = np.linspace(middle - 2 * reach, middle + 2 * reach, 81)
+        series: dict[str, tuple[Floats, Floats]] = {}
+        for fit in (self, *others):
+            found = fit.influence(np.tile(row, (len(targets), 1)), targets)
+            name = fit.curve.name if fit.curve.name not in series else f"{fit.curve.name} ({len(series)})"
+            series[name] = (targets, found[:, 0] if found.shape[1] == 1 else np.linalg.norm(found, axis=1))
+        return lines(series, title="Influence of one more row", x="its target", y="n times the move")
 
     def gross_error_sensitivity(self, reach: float) -> float:
         """sup |IF| over |x| <= reach; infinite for least squares."""

@@ -3,53 +3,59 @@
 from __future__ import annotations
 
 import json
-import math
+from dataclasses import asdict
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Header, Path, Query, Request
+from fastapi import APIRouter, Depends, Header, Path, Request
+from fastapi import Query as Said
 from fastapi.security import HTTPBearer
 from starlette.responses import Response
 
-from sordino.errors import SordinoError
+from sordino.errors import QueryError, SordinoError
+from sordino.server.approval import Approvals
 from sordino.server.desk import Desk
 from sordino.server.errand import Errand, Wish
+from sordino.server.gate import verdict
 from sordino.server.guard import owner_only
 from sordino.server.house import House
 from sordino.server.plan import Plan
-from sordino.server.shape import Ask, Declared, Listed, Number, Order, Planned, Priced, Recorded, Released, Spent, errors
+from sordino.server.quote import Terms, as_json
+from sordino.server.shape import (
+    Ask,
+    Declared,
+    Listed,
+    Number,
+    Order,
+    Planned,
+    Priced,
+    Recorded,
+    Released,
+    Spent,
+    Verdict,
+    Waiting,
+    errors,
+)
 from sordino.server.token import Person
 from sordino.server.worker import Worker
-from sordino.session.preview import EPSILONS
+from sordino.session.query import Query
 from sordino.session.release import Release
 
 __all__ = ["answer", "balance_of", "released", "routes"]
 
-Dataset = Annotated[str | None, Query(max_length=500, description="Which dataset; may be left out if the token sees only one.")]
+Dataset = Annotated[str | None, Said(max_length=500, description="Which dataset; may be left out if the token sees only one.")]
 PlanId = Annotated[str, Path(max_length=16_000, description="What POST /v1/plans answered.")]
 ReleaseId = Annotated[str, Path(max_length=100, description="The id of a release.")]
 Key = Annotated[str, Header(alias="Idempotency-Key", min_length=1, max_length=200, pattern=r"^[\x21-\x7e]+$")]
 
 
 def answer(content: Any, status: int = 200) -> Response:
-    """JSON in ASCII: names may hold anything, and endless numbers are null."""
-    return Response(json.dumps(_finite(content), default=str), status, media_type="application/json")
+    return Response(as_json(content), status, media_type="application/json")
 
 
-def _finite(value: Any) -> Any:
-    match value:
-        case float() if not math.isfinite(value):
-            return None
-        case dict():
-            return {str(name): _finite(item) for name, item in value.items()}
-        case list() | tuple():
-            return [_finite(item) for item in value]
-    return value
-
-
-def released(release: Release, *, paid: bool | None = None) -> dict[str, Any]:
+def released(release: Release, *, paid: bool | None = None, sealed: bytes | None = None) -> dict[str, Any]:
     """A release as JSON: a function of its sealed bytes and of the statement, so a repeat is the same to the byte."""
     said = {} if paid is None else {"paid": paid}
-    return {**json.loads(release.to_json()), **said, "record": json.loads(release.to_bytes())}
+    return {**json.loads(release.to_json()), **said, "record": json.loads(sealed or release.to_bytes())}
 
 
 def balance_of(name: str, opened: Any, person: Person) -> dict[str, Any]:
@@ -71,6 +77,11 @@ def routes(house: House, desk: Desk, worker: Worker) -> APIRouter:
         person: Person = request.scope["person"]
         return person
 
+    async def parsed(request: Request, id: str) -> Query:
+        """The question behind a plan's id; a thread is taken only for one that has to be read anew."""
+        found = house.known(who(request), id)
+        return found or (await worker.free(house.query, who(request), id))[2]
+
     @api.get("/datasets", response_model=list[Declared], responses=errors())
     async def datasets(request: Request) -> Response:
         """What may be asked: tables, columns, bounds and keys as their owner declared them."""
@@ -78,37 +89,40 @@ def routes(house: House, desk: Desk, worker: Worker) -> APIRouter:
 
     @api.post("/plans", status_code=201, response_model=Planned, responses=errors())
     async def plan(request: Request, body: Ask) -> Response:
-        """Read a statement. Nothing is spent and no row is read; the same statement has the same id."""
+        """Read a question, as SQL or as a call of verbs. Nothing is spent and no row is read; the same question has the same id."""
         name, _ = house.dataset(who(request), body.dataset)
-        found = Plan(name, body.sql)
+        text = body.sql if body.call is None else body.call.text
+        if text is None or (body.sql is not None and body.call is not None):
+            raise QueryError("SRD-503", "a plan is one question.", "Give either sql or call.")
+        found = Plan(name, text)
         query = await worker.free(house.parsed, found)
         return answer({"id": found.id, "dataset": name, "table": query.asked.table, "statistics": list(query.asked.statistics)}, 201)
 
     @api.get("/plans/{id}/preview", response_model=Priced, responses=errors(402))
     async def preview(
-        request: Request, id: PlanId, within: Annotated[Number | None, Query()] = None,
-        within_rank: Annotated[float | None, Query(gt=0, lt=1)] = None, epsilon: Annotated[Number | None, Query()] = None,
+        request: Request, id: PlanId, within: Annotated[Number | None, Said()] = None,
+        within_rank: Annotated[float | None, Said(gt=0, lt=1)] = None, epsilon: Annotated[Number | None, Said()] = None,
     ) -> Response:  # fmt: skip
         """The price list of a plan: epsilon, error, share of the budget. Free; never opens the private source."""
-        _, _, query = await worker.free(house.query, who(request), id)
-        prices = EPSILONS if epsilon is None else (str(epsilon),)
-        found = await worker.free(lambda: query.preview(epsilons=prices, within=within, within_rank=within_rank))
-        good = await worker.free(lambda: Errand(query, Wish(epsilon, None, within, within_rank), "", "").recorded())
-        return answer({**found.to_dict(), "recorded": None if good is None else good.id, "text": str(found)})
+        terms, query = Terms(epsilon, within, within_rank), await parsed(request, id)
+        found = house.quotes.young(query, terms)
+        if found is None:
+            found = await worker.free(house.quotes.of, query, terms)
+        return Response(found.body, media_type="application/json")
 
     @api.post("/plans/{id}/release", response_model=Released, responses=errors(402, 409, 500))
     async def release(request: Request, id: PlanId, body: Order, key: Key) -> Response:
         """Pay, look, draw. The same Idempotency-Key again gives the same bytes and is charged once; a recorded answer costs nothing."""
         person = who(request)
-        _, _, query = await worker.free(house.query, person, id)
-        errand = Errand(query, Wish(**body.model_dump()), person.name, f"{person.name}:{key}")
+        query, gate = await parsed(request, id), house.gate(person, Plan.of(id))
+        errand = Errand(query, Wish(**body.model_dump()), person.name, f"{person.name}:{key}", gate)
         found, aligned = await desk.release(errand)
         request.scope["turn"].aligned = aligned
         if isinstance(found, SordinoError):
             raise found
         made = Release.from_bytes(found.sealed, query=query)
         request.scope["said"] = {"release": made.id, "paid": found.recalled is None}
-        return answer(released(made, paid=found.recalled is None))
+        return answer(released(made, paid=found.recalled is None, sealed=found.sealed))
 
     @api.get("/releases/{id}", response_model=Recorded, responses=errors())
     async def recorded(request: Request, id: ReleaseId) -> Response:
@@ -127,6 +141,21 @@ def routes(house: House, desk: Desk, worker: Worker) -> APIRouter:
         """What is spent and what is left."""
         name, opened = house.dataset(who(request), dataset)
         return answer(await worker.free(balance_of, name, opened, who(request)))
+
+    @api.get("/approvals", response_model=list[Waiting], responses=errors())
+    async def approvals(request: Request, dataset: Dataset = None) -> Response:
+        """Asks above the owner's threshold and what became of them: an analyst's own, or everybody's for owners."""
+        name, _ = house.dataset(who(request), dataset)
+        return answer([asdict(asked) for asked in await worker.free(house.approvals, who(request), name)])
+
+    @api.post("/approvals/{id}", response_model=Waiting, responses=errors(409))
+    async def decide(request: Request, id: ReleaseId, body: Verdict, dataset: Dataset = None) -> Response:
+        """Approve or refuse an ask. For owners. Approved, it is charged when its analyst sends it again, once, at most at that price."""
+        owner_only(who(request))
+        name, opened = house.dataset(who(request), dataset)
+        said = await worker.free(verdict, Approvals.beside(opened.declared.path), opened.ledger, name, id, body.verdict)
+        request.scope["said"] = {"approval": said.id, "verdict": said.state}
+        return answer(asdict(said))
 
     @api.get("/ledger", response_model=Listed, responses=errors())
     async def ledger(request: Request, dataset: Dataset = None) -> Response:

@@ -29,6 +29,7 @@ from sordino.server.page import pages
 from sordino.server.problem import Refusal, problem
 from sordino.server.record import record
 from sordino.server.result import result_pages
+from sordino.server.risk import risk_pages
 from sordino.server.shape import Problem
 from sordino.server.sheet import HERE, problem_page
 from sordino.server.token import Tokens
@@ -50,6 +51,7 @@ class Limits:
     burst: float = 60.0
     patience: float = 60.0  # seconds for a release
     thinking: float = 30.0  # seconds for anything free
+    tick: float | None = None  # seconds instead of the dataset files' tick_ms; 0, for benches, shows how long an answer took
 
 
 def create_app(
@@ -66,9 +68,10 @@ def create_app(
     files = [config] if isinstance(config, str | os.PathLike) else list(config)
     opened = _opened(files)
     limits, clock = limits or Limits(), clock or Wall()
-    tick = Tick(max(item.declared.tick_ms for item in opened.values()) / 1000, clock)
+    longest = max(item.declared.tick_ms for item in opened.values()) / 1000
+    tick = Tick(longest if limits.tick is None else limits.tick, clock)
     house, worker = House(opened, clock), Worker(limits.thinking)
-    desk = Desk(tick, execute or charge_look_draw, limits.patience)
+    desk = Desk(tick, execute or charge_look_draw, limits.patience, house.sealed)
     tokens, buckets = Tokens.beside(files[0]), Buckets(clock, limits.rate, limits.burst)
 
     @asynccontextmanager
@@ -86,6 +89,7 @@ def create_app(
     app.include_router(pages(house, desk, worker, visits))
     app.include_router(result_pages(house, worker, visits))
     app.include_router(owner_pages(house, worker, visits, tokens))
+    app.include_router(risk_pages(house, worker, visits))
     _classroom(app, buckets, visits)
     app.openapi = lambda: _document(app)  # type: ignore[method-assign]
     app.state.house, app.state.desk = house, desk
@@ -111,6 +115,8 @@ def _opened(files: Sequence[Where]) -> dict[str, Opened]:
 
 
 async def _login(request: Request, _: Exception) -> Response:
+    if request.headers.get("hx-request") == "true":  # a part of a page cannot be the door
+        return Response(status_code=204, headers={"HX-Redirect": "/login"})
     return RedirectResponse("/login", 303)
 
 

@@ -1,34 +1,15 @@
-"""What the Ask page knows about a question: its statement, its price, the slider between cheap and accurate."""
+"""What the Ask page knows about a price: the list, the wish, the slider between cheap and accurate."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from sordino.errors import QueryError
-from sordino.remote.wording import Asked, quoted
 from sordino.session.preview import Preview
 
-__all__ = ["STATISTICS", "Slider", "built", "number", "rows_of", "slider"]
-
-STATISTICS = {
-    "count": "COUNT(*)", "sum": "SUM({})", "mean": "AVG({})", "median": "MEDIAN({})", "variance": "VARIANCE({})", "std": "STDDEV({})",
-    "min": "MIN({})", "max": "MAX({})", "mode": "MODE({})",
-}  # fmt: skip
-
-
-def built(fields: Mapping[str, str]) -> str:
-    """The statement the small builder says."""
-    statistic = fields.get("statistic", "count")
-    if statistic not in STATISTICS:
-        raise QueryError("SRD-208", "the builder does not know this statistic.", f"Choose one of {', '.join(STATISTICS)}.")
-    column, where, by = (fields.get(name, "").strip() for name in ("column", "where", "by"))
-    if not column and statistic != "count":
-        raise QueryError("SRD-208", f"{statistic} of which column?", "Choose a column.")
-    shown = STATISTICS[statistic].format(quoted(column))
-    return Asked(fields.get("table", ""), (f"{shown} AS {statistic}",), (where,) if where else (), (by,) if by else ()).text
+__all__ = ["Slider", "number", "rows_of", "slider"]
 
 
 def number(text: str | None, name: str) -> float | None:

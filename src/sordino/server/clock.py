@@ -36,12 +36,14 @@ class Wall:
 
 @dataclass(frozen=True)
 class Tick:
-    """A public grid in time. What starts at s may be seen at s + tick, s + 2 tick, ... and at no other moment."""
+    """A public grid in time. What starts at s may be seen at s + tick, s + 2 tick, ... and at no other moment. With 0 there is no grid."""
 
     seconds: float
     clock: Clock
 
     def left(self, start: float) -> float:
         """Seconds until the next moment on the grid of something that started then; a whole tick if that moment is now."""
+        if not self.seconds:
+            return 0.0
         passed = self.clock.now() - start
         return start + max(1, math.ceil(passed / self.seconds)) * self.seconds - self.clock.now()

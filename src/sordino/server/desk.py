@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -13,6 +15,7 @@ from sordino.errors import SordinoError
 from sordino.server.clock import Tick
 from sordino.server.errand import Errand, Paid, Timed, reused
 from sordino.server.problem import Unfinished
+from sordino.session.query import Query
 
 __all__ = ["Desk"]
 
@@ -24,9 +27,10 @@ Answer = tuple[Paid | SordinoError, bool]
 class Desk:
     """Pays, looks and draws for everybody, by `execute` and by nothing else."""
 
-    def __init__(self, tick: Tick, execute: Callable[..., bytes], patience: float) -> None:
-        self._tick, self._execute, self._patience = tick, execute, patience
+    def __init__(self, tick: Tick, execute: Callable[..., bytes], patience: float, sealed: Callable[[Query], None]) -> None:
+        self._tick, self._execute, self._patience, self._sealed = tick, execute, patience, sealed
         self._pool = ThreadPoolExecutor(AT_ONCE, "sordino-release")
+        self._slots = threading.Semaphore(max(2, os.cpu_count() or 2))
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._known: OrderedDict[str, tuple[str, str | None]] = OrderedDict()
         self._tasks: set[asyncio.Task[Answer]] = set()
@@ -44,13 +48,15 @@ class Desk:
 
     async def _alone(self, errand: Errand) -> Answer:
         """Alone under its request id, so that a repeat finds the answer; and with its question, so that nobody pays beside another."""
-        async with self._lock(errand.place), self._lock(errand.query.key().hex()):
+        async with self._lock(errand.place), self._lock(errand.key.hex()):
             seen, pinned = self._known.get(errand.place, (errand.mark, None))
             if seen != errand.mark:
                 return reused(), False
-            timed = Timed(errand.query.table.ledger, self._tick)
+            timed = Timed(errand.query.table.ledger, self._tick, self._slots)
             work: Any = (errand.run, timed, self._execute, pinned)
             found: Paid | SordinoError = await asyncio.get_running_loop().run_in_executor(self._pool, *work)
+            if timed.start is not None:
+                self._sealed(errand.query)
             if isinstance(found, Paid):
                 self._known[errand.place] = (errand.mark, found.recalled)
                 while len(self._known) > REMEMBERED:

@@ -7,10 +7,13 @@ when the data are first looked at: whatever the analyst does to delay a request,
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import sha256
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sordino.errors import QueryError, ReleaseFailed, SordinoError
 from sordino.ledger import Balance, Book, Entry
@@ -20,7 +23,12 @@ from sordino.server.clock import Tick
 from sordino.session.query import Query
 from sordino.session.release import Release
 
+if TYPE_CHECKING:
+    from sordino.server.gate import Gate
+
 __all__ = ["Errand", "Paid", "Timed", "Wish", "reused"]
+
+CROWDED = 1.0  # seconds a release waits for a place to compute
 
 
 @dataclass(frozen=True)
@@ -44,31 +52,65 @@ class Paid:
 
 @dataclass
 class Timed:
-    """A book as one release sees it: the seal happens on the grid that starts with the charge."""
+    """A book as one release sees it: the seal happens on the grid that starts with the charge.
+
+    As many releases compute at a time as there are processors; whoever waits for the disk, the grid or the book steps aside. With
+    64 at once everybody, a price list included, would get a 64th of the interpreter.
+    """
 
     book: Book
     tick: Tick
+    slots: threading.Semaphore
     start: float | None = None  # set by the charge: from then on the answer, and a failure too, is due on the grid
     waited: bool = False
+    computing: bool = False
 
     def charge(self, request: str, key: bytes, cost: Cost, analyst: str | None = None) -> Entry:
-        entry = self.book.charge(request, key, cost, analyst)
+        with self.aside():
+            entry = self.book.charge(request, key, cost, analyst)
         if entry.state == "new":
             self.start = self.tick.clock.now()
         return entry
+
+    def find(self, request: str) -> Entry | None:
+        with self.aside():
+            return self.book.find(request)
 
     def balance(self, entry: Entry) -> Balance:
         return self.book.balance(entry)
 
     def seal(self, entry: Entry, answer: bytes) -> None:
-        self.wait()
-        self.book.seal(entry, answer)
+        with self.aside():
+            self.wait()
+            self.book.seal(entry, answer)
 
     def wait(self) -> None:
         """Let the tick pass, once, after a charge."""
         if self.start is not None and not self.waited:
             self.waited = True
-            self.tick.clock.wait(self.tick.left(self.start))
+            if left := self.tick.left(self.start):
+                self.tick.clock.wait(left)
+
+    @contextmanager
+    def compute(self) -> Iterator[None]:
+        """Hold a place; after a second go on without one, so that slow questions never lock quick ones out."""
+        self.computing = self.slots.acquire(timeout=CROWDED)
+        try:
+            yield
+        finally:
+            if self.computing:
+                self.slots.release()
+            self.computing = False
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        held, self.computing = self.computing, False
+        if held:
+            self.slots.release()
+        try:
+            yield
+        finally:
+            self.computing = held and self.slots.acquire(timeout=CROWDED)
 
 
 @dataclass(frozen=True)
@@ -79,27 +121,34 @@ class Errand:
     wish: Wish
     analyst: str
     request: str
+    gate: Gate | None = None  # where dear releases wait for the owner
 
     @property
     def place(self) -> str:
         """Request ids are each analyst's own, in each dataset."""
         return f"{self.query.table.dataset}\0{self.request}"
 
-    @property
+    @cached_property
+    def key(self) -> bytes:
+        """What makes a repeat of the question free; working it out takes as long as a small release."""
+        return self.query.key()
+
+    @cached_property
     def mark(self) -> str:
         """The whole wish: a request id that comes back with another one is refused."""
-        return sha256(repr((self.query.key(), self.wish)).encode("utf-8", "replace")).hexdigest()
+        return sha256(repr((self.key, self.wish)).encode("utf-8", "replace")).hexdigest()
 
     def run(self, timed: Timed, execute: Callable[..., bytes], pinned: str | None) -> Paid | SordinoError:
         """The answer. Errors are answers here: after a charge they wait for the grid like any other."""
         try:
-            return self._pay(timed, execute, pinned)
+            with timed.compute():
+                return self._pay(timed, execute, pinned)
         except SordinoError as error:
             timed.wait()
             return error
 
     def _pay(self, timed: Timed, execute: Callable[..., bytes], pinned: str | None) -> Paid:
-        earlier = timed.book.find(self.request)
+        earlier = timed.find(self.request)
         if earlier is not None:
             return self._replayed(earlier)
         recorded = None if self.wish.fresh else self.recorded(pinned)
@@ -107,12 +156,14 @@ class Errand:
             return Paid(recorded.to_bytes(), recorded.id)
         wish, table = self.wish, self.query.table
         plan = self.query.priced(epsilon=wish.epsilon, delta=wish.delta, within=wish.within, within_rank=wish.within_rank)
+        if self.gate is not None:
+            self.gate.admit(self, plan.cost)
         return Paid(execute(plan, timed, table.engine, request=self.request, analyst=self.analyst, owner_log=table.log_failure))
 
     def _replayed(self, earlier: Entry) -> Paid:
         """The same request again, perhaps after a crash. The book knows the question and its price, not the words of the wish."""
         priced = self.wish.epsilon is None or (earlier.cost is not None and earlier.cost.epsilon == as_epsilon(self.wish.epsilon))
-        if earlier.key != self.query.key() or not priced:
+        if earlier.key != self.key or not priced:
             raise reused()
         if earlier.answer is None:
             raise ReleaseFailed("SRD-402", "The charge stands and no answer was recorded.", "Ask again as a new release.")

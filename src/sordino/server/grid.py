@@ -59,8 +59,8 @@ class Grid:
         turn = scope["turn"] = Turn(self.tick.clock.now())
         answer: list[Message] = []
         await self._answer(scope, body, answer)
-        if not turn.aligned and not scope["path"].startswith(EXEMPT):
-            await self.tick.clock.sleep(self.tick.left(turn.start))
+        if not turn.aligned and not scope["path"].startswith(EXEMPT) and (left := self.tick.left(turn.start)):
+            await self.tick.clock.sleep(left)
         self._record(scope, answer[0]["status"], turn)
         for message in answer:
             await send(message)

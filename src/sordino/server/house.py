@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import math
 import threading
+from collections import OrderedDict
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any
 
 from sordino.ledger import Check, Entry
+from sordino.server.approval import Approvals
+from sordino.server.call import asked, is_call
 from sordino.server.clock import Clock
+from sordino.server.gate import Gate, Shown, shown
 from sordino.server.plan import Plan
 from sordino.server.problem import Refusal
+from sordino.server.quote import Quotes
 from sordino.server.token import Person
 from sordino.session.opening import Opened
 from sordino.session.query import Query
@@ -21,6 +25,7 @@ from sordino.session.release import Release
 __all__ = ["House"]
 
 FRESH = 60.0  # seconds a walk along the chain is believed
+SOON = 1.0  # seconds after which a charge without an answer is looked at again: another process may be at it
 KEPT = 512  # parsed statements; a plan that fell out is parsed again
 
 
@@ -30,9 +35,11 @@ class House:
     def __init__(self, datasets: Mapping[str, Opened], clock: Clock) -> None:
         self.datasets, self._clock = datasets, clock
         self._checks: dict[str, tuple[float, Check]] = {}
-        self._entries: dict[str, tuple[int, list[Entry]]] = {}
+        self._entries: dict[str, tuple[tuple[int, int], float, list[Entry]]] = {}
+        self._seals = 0
         self._reading = threading.Lock()
-        self._parsed = lru_cache(KEPT)(lambda plan: self.datasets[plan.dataset].sql(plan.sql))
+        self._parsed: OrderedDict[Plan, Query] = OrderedDict()
+        self.quotes = Quotes(clock)
 
     def seen_by(self, person: Person) -> dict[str, Opened]:
         return {name: opened for name, opened in self.datasets.items() if person.sees(name)}
@@ -55,19 +62,55 @@ class House:
         _, opened = self.dataset(person, plan.dataset)
         return plan, opened, self.parsed(plan)
 
+    def known(self, person: Person, id: str) -> Query | None:
+        """The question behind a plan's id if somebody asked it before; takes no time."""
+        plan = Plan.of(id)
+        self.dataset(person, plan.dataset)
+        return self._parsed.get(plan)
+
     def parsed(self, plan: Plan) -> Query:
         """Parsed before or now; a Query is immutable and shared by everybody."""
-        return self._parsed(plan)
+        found = self._parsed.get(plan) or self._read(plan)
+        with self._reading:
+            found = self._parsed.setdefault(plan, found)
+            while len(self._parsed) > KEPT:
+                self._parsed.popitem(last=False)
+        return found
+
+    def _read(self, plan: Plan) -> Query:
+        opened = self.datasets[plan.dataset]
+        return asked(opened, plan.sql) if is_call(plan.sql) else opened.sql(plan.sql)
+
+    def gate(self, person: Person, plan: Plan) -> Gate | None:
+        """Where this person's dear releases wait; an owner's own do not."""
+        declared = self.datasets[plan.dataset].declared
+        if declared.approve_above is None or person.owner:
+            return None
+        return Gate(Approvals.beside(declared.path), declared.approve_above, plan.id)
+
+    def approvals(self, person: Person, name: str) -> list[Shown]:
+        """Asks above the threshold: an owner sees everybody's, an analyst their own."""
+        opened = self.datasets[name]
+        listed = Approvals.beside(opened.declared.path).listed(name, None if person.owner else person.name)
+        return [shown(item, opened.ledger) for item in listed]
 
     def entries(self, name: str) -> list[Entry]:
-        """Every charge of a dataset. Read again only when the book has grown."""
-        book = self.datasets[name].ledger
+        """Every charge of a dataset. Read again only when the book has grown, or an answer may have appeared in it."""
         with self._reading:
-            count = book.head.count
-            known = self._entries.get(name)
-            if known is None or known[0] != count:
-                known = self._entries[name] = (count, book.entries())
-            return known[1]
+            now, stamp = self._clock.now(), self._stamp(name)
+            seen, when, found = self._entries.get(name, (None, 0.0, []))
+            if seen != stamp or (now - when > SOON and any(entry.state == "open" for entry in found)):
+                found = self.datasets[name].ledger.entries()
+                self._entries[name] = (stamp, now, found)
+            return found
+
+    def sealed(self, query: Query) -> None:
+        """An answer has appeared in a book, which a count of its charges does not show."""
+        self._seals += 1
+        self.quotes.forget(query)
+
+    def _stamp(self, name: str) -> tuple[int, int]:
+        return self.datasets[name].ledger.head.count, self._seals
 
     def check(self, name: str) -> Check:
         """Whether the chain holds, walked at most once a minute: it is as long as the book."""
@@ -115,5 +158,6 @@ def _facts(opened: Opened) -> dict[str, Any]:
     unit = declared.unit
     return {
         "name": declared.name, "version": declared.version, "unit": declared.unit_word, "relation": unit.relation.value,
-        "max_rows": unit.max_rows, "max_groups": unit.max_groups, "tick_ms": declared.tick_ms, "tables": tables,
+        "max_rows": unit.max_rows, "max_groups": unit.max_groups, "tick_ms": declared.tick_ms,
+        "approve_above": None if declared.approve_above is None else str(declared.approve_above), "tables": tables,
     }  # fmt: skip

@@ -1,17 +1,23 @@
-"""The owner's pages: the console with analysts, purses, caps, witness and cards; and how unique people are."""
+"""The owner's console: approvals, analysts and purses, ledger and witness, cards to publish."""
 
 from __future__ import annotations
 
-import datetime as dt
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode, urlsplit
 
 from fastapi import APIRouter, Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
-from sordino.errors import QueryError, SordinoError
 from sordino.ledger import Book
+from sordino.server.approval import Approvals
+from sordino.server.gate import verdict
 from sordino.server.guard import owner_only
 from sordino.server.house import House
+from sordino.server.plan import Plan
+from sordino.server.purse import set_purse
 from sordino.server.sheet import page
 from sordino.server.token import Person, Tokens
 from sordino.server.visit import Visits
@@ -30,6 +36,12 @@ def owner_pages(house: House, worker: Worker, visits: Visits, tokens: Tokens) ->
         owner_only(person)
         return person
 
+    async def sent(request: Request) -> tuple[Person, Mapping[str, str]]:
+        """A form of the owner's own page."""
+        visit, fields = await visits.posted(request)
+        owner_only(visit.person)
+        return visit.person, fields
+
     @web.get("/owner")
     async def console(request: Request, dataset: str | None = None) -> Response:
         person = owner(request)
@@ -38,46 +50,51 @@ def owner_pages(house: House, worker: Worker, visits: Visits, tokens: Tokens) ->
         budget, witness = opened.budget, await worker.free(_witness, opened.ledger)
         holders = [holder for holder in tokens.people() if holder.sees(name)]
         purses = {who: {"spent": spent, "cap": cap} for who, (spent, cap) in budget.analysts.items()}
-        place = opened.declared.ledger
+        place = _place(opened.declared.ledger)
         facts: dict[str, Any] = {"holders": holders, "purses": purses, "budget": budget, "witness": witness, "place": place}
         cards = [entry.id for entry in reversed(entries) if entry.answer is not None][:50]
         lost = [entry.id for entry in entries if entry.state == "open"]
         names = list(house.seen_by(person))
+        facts |= {"waiting": await worker.free(_waiting, house, person, name), "above": opened.declared.approve_above}
         return page("owner.html", request, dataset=name, names=names, cards=cards, lost=lost, words=NOT_DEFENDED, **facts)
 
-    @web.get("/risk")
-    async def risk(request: Request) -> Response:
-        """How far a birth date and a sex single somebody out, by the ages of a population; no dataset is read."""
-        owner(request)
-        said, found, problem = dict(request.query_params), None, None
-        try:
-            if said.get("birth_date"):
-                found = await worker.free(_how_unique, said)
-        except SordinoError as error:
-            problem = error
-        return page("risk.html", request, said=said, found=found, problem=problem, picture=None if found is None else found.plot())
+    @web.post("/owner/approvals")
+    async def decide(request: Request) -> Response:
+        """The owner's word about an ask that waits."""
+        person, fields = await sent(request)
+        name, opened = house.dataset(person, fields.get("dataset"))
+        queue = Approvals.beside(opened.declared.path)
+        said = await worker.free(verdict, queue, opened.ledger, name, fields.get("id", ""), fields.get("verdict", ""))
+        request.scope["said"] = {"approval": said.id, "verdict": said.state}
+        return RedirectResponse(f"/owner?{urlencode({'dataset': name})}", 303)
+
+    @web.post("/owner/purses")
+    async def purse(request: Request) -> Response:
+        """What one analyst may spend, from now on."""
+        person, fields = await sent(request)
+        name, opened = house.dataset(person, fields.get("dataset"))
+        who, cap = fields.get("name", "").strip(), fields.get("epsilon", "").strip()
+        await worker.free(set_purse, opened.declared.path, who, cap)
+        request.scope["said"] = {"purse": who, "epsilon": cap}
+        return RedirectResponse(f"/owner?{urlencode({'dataset': name})}", 303)
 
     return web
 
 
-def _how_unique(said: dict[str, str]) -> Any:
-    from sordino.lab import how_unique
+def _waiting(house: House, person: Person, name: str) -> list[dict[str, Any]]:
+    """The queue with its questions, those that wait first."""
+    asks = [{**asdict(asked), "sql": Plan.of(asked.plan).sql} for asked in house.approvals(person, name)]
+    return sorted(asks, key=lambda asked: asked["state"] != "pending")[:200]
 
-    try:
-        people = int(said.get("population", "").replace(",", "") or 100_000)
-    except ValueError:
-        people = 0
-    if not 1 <= people <= 10**10:
-        raise QueryError("SRD-103", "the population is not a number of people.", "Give a whole number, such as 40000.")
-    try:
-        dt.date.fromisoformat(said["birth_date"])
-    except ValueError:
-        raise QueryError("SRD-103", "this is no birth date.", "Give a day: 1984-05-17.") from None
-    return how_unique(population=people, birth_date=said["birth_date"], sex=said.get("sex") or None)
+
+def _place(address: str) -> str:
+    """Where a ledger is, without folders and without a password."""
+    place = urlsplit(address)
+    return Path(address).name if not place.scheme else f"{place.scheme}://{place.hostname or ''}{place.path}"
 
 
 def _witness(book: Book) -> dict[str, Any]:
     """What the witness outside the ledger last saw, beside what the ledger says now."""
     seen = None if book.witness is None else book.witness.look()
     count = book.head.count
-    return {"place": None if book.witness is None else str(book.witness.path), "seen": None if seen is None else seen.count, "count": count}
+    return {"place": None if book.witness is None else book.witness.path.name, "seen": None if seen is None else seen.count, "count": count}

@@ -11,17 +11,21 @@ from starlette.responses import RedirectResponse, Response
 
 from sordino.errors import QueryError, SordinoError
 from sordino.server.api import balance_of
-from sordino.server.asking import STATISTICS, built, number, rows_of, slider
+from sordino.server.asking import number, rows_of, slider
+from sordino.server.builder import STATISTICS, built, unbuilt
 from sordino.server.desk import Desk
 from sordino.server.errand import Errand, Wish
 from sordino.server.house import House
 from sordino.server.plan import Plan
+from sordino.server.quote import Terms
 from sordino.server.sheet import page
 from sordino.server.visit import Visits
 from sordino.server.worker import Worker
 from sordino.session.release import Release
 
 __all__ = ["pages"]
+
+WAITING = ("SRD-508", "SRD-509")
 
 
 def pages(house: House, desk: Desk, worker: Worker, visits: Visits) -> APIRouter:
@@ -48,22 +52,27 @@ def pages(house: House, desk: Desk, worker: Worker, visits: Visits) -> APIRouter
 
     @web.get("/ask")
     async def ask(request: Request) -> Response:
-        """The question, its price and why; with `part` only the price, for the script that keeps it up to date."""
+        """The question, its price and why. With `part` only what follows: the price, and SQL or builder, if the other was touched."""
         person, said = visits.of(request).person, dict(request.query_params)
         facts, chosen, problem = house.facts(person), said.get("dataset"), None
-        asked: dict[str, Any] = {"preview": None, "slider": None, "rows": [], "plan": None, "picture": None, "key": None, "recorded": None}
+        asked: dict[str, Any] = dict.fromkeys(("preview", "slider", "plan", "picture", "key", "recorded", "above")) | {"rows": []}
+        sql, part = said.get("sql", ""), said.get("part")
         try:
             name, _ = house.dataset(person, chosen or (facts[0]["name"] if facts else None))
             chosen = name
             if said.get("build"):
-                return RedirectResponse(f"/ask?{urlencode({'dataset': name, 'sql': built(said)})}", 303)
-            if said.get("sql", "").strip():
-                asked |= await worker.free(_priced, house, name, said["sql"], number(said.get("within"), "within"))
+                sql = built(said)
+                if not part:
+                    return RedirectResponse(f"/ask?{urlencode({'dataset': name, 'sql': sql})}", 303)
+            if sql.strip():
+                asked |= await worker.free(_priced, house, name, sql, number(said.get("within"), "within"))
+                asked["above"] = None if (gate := house.gate(person, Plan(name, sql))) is None else float(gate.above)
         except SordinoError as error:
             problem = error
-        part = "price.html" if said.get("part") else "ask.html"
-        shown: dict[str, Any] = {"chosen": chosen, "sql": said.get("sql", ""), "within": said.get("within", ""), "problem": problem}
-        return page(part, request, datasets=facts, statistics=list(STATISTICS), **shown, **asked)
+        fields = said if said.get("build") else unbuilt(sql)
+        shown: dict[str, Any] = {"chosen": chosen, "sql": sql, "within": said.get("within", ""), "problem": problem, "fields": fields}
+        outer = "part.html" if part else "ask.html"
+        return page(outer, request, datasets=facts, statistics=list(STATISTICS), building=bool(said.get("build")), **shown, **asked)
 
     @web.get("/why")
     async def why(request: Request, plan: str = "", epsilon: str = "0.5") -> Response:
@@ -83,13 +92,25 @@ def pages(house: House, desk: Desk, worker: Worker, visits: Visits) -> APIRouter
         key = fields.get("key", "")
         if not (16 <= len(key) <= 64 and key.isalnum()):
             raise QueryError("SRD-503", "the form has no request id.", "Open the page again.")
-        found, aligned = await desk.release(Errand(query, wish, visit.person.name, f"{visit.person.name}:{key}"))
+        gate = house.gate(visit.person, plan)
+        found, aligned = await desk.release(Errand(query, wish, visit.person.name, f"{visit.person.name}:{key}", gate))
         request.scope["turn"].aligned = aligned
         if isinstance(found, SordinoError):
+            if found.code in WAITING:
+                return RedirectResponse(f"/approvals?{urlencode({'dataset': plan.dataset})}", 303)
             raise found
         made = Release.from_bytes(found.sealed, query=query)
         request.scope["said"] = {"release": made.id, "paid": found.recalled is None}
         return RedirectResponse(f"/releases/{made.id}?{urlencode({'plan': plan.id})}", 303)
+
+    @web.get("/approvals")
+    async def approvals(request: Request, dataset: str | None = None) -> Response:
+        """Asks above the owner's threshold, and the way to release what was approved."""
+        person = visits.of(request).person
+        name, opened = house.dataset(person, dataset or next(iter(house.seen_by(person)), None))
+        asks = [{"sql": Plan.of(asked.plan).sql, "asked": asked} for asked in await worker.free(house.approvals, person, name)]
+        names = list(house.seen_by(person))
+        return page("approvals.html", request, dataset=name, names=names, asks=asks, above=opened.declared.approve_above)
 
     @web.get("/history")
     async def history(request: Request, dataset: str | None = None) -> Response:
@@ -108,16 +129,14 @@ def pages(house: House, desk: Desk, worker: Worker, visits: Visits) -> APIRouter
 def _priced(house: House, name: str, sql: str, within: float | None) -> dict[str, Any]:
     plan = Plan(name, sql)
     query = house.parsed(plan)
-    found = query.preview(within=within)
-    if within is None and (wish := slider(found, None)) is not None and not query.asked.by:
-        found = query.preview(within=wish.at)  # a first wish in the middle of the list, so that there is a price to see
+    quote = house.quotes.of(query, Terms(within=within))
+    if within is None and (wish := slider(quote.preview, None)) is not None and not query.asked.by:
+        quote = house.quotes.of(query, Terms(within=wish.at))  # a first wish in the middle of the list, so that there is a price to see
+    found = quote.preview
     plotted = any(known.half_width or known.ranks for line in found.lines for known in line.forecasts)
     at = slider(found, within)
-    wished = within or (at and not query.asked.by and at.at) or None
-    good = None if wished is None else query.recall(None, query._wish(wished, None))
-    free = None if good is None else good.id
-    made = {"recorded": free, "preview": found, "slider": at, "rows": rows_of(found), "plan": plan.id, "key": secrets.token_hex(16)}
-    return {**made, "picture": found.plot() if plotted else None}
+    made = {"recorded": quote.recorded, "preview": found, "slider": at, "rows": rows_of(found), "plan": plan.id}
+    return {**made, "key": secrets.token_hex(16), "picture": found.plot() if plotted else None}
 
 
 def _entry(entry: Any, person: Any) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import json
 import zlib
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from dataclasses import dataclass
+from functools import lru_cache
 
 from sordino.server.problem import Refusal
 
@@ -28,8 +29,9 @@ class Plan:
         packed = zlib.compress(json.dumps([self.dataset, self.sql]).encode("ascii"), 9)
         return urlsafe_b64encode(packed).rstrip(b"=").decode("ascii")
 
-    @classmethod
-    def of(cls, id: str) -> Plan:
+    @staticmethod
+    @lru_cache(1024)
+    def of(id: str) -> Plan:
         """The plan of an id, if the id is one this server could have given."""
         try:
             if len(id) > LONGEST:
@@ -37,7 +39,7 @@ class Plan:
             unpacker = zlib.decompressobj()
             text = unpacker.decompress(urlsafe_b64decode(id.encode("ascii") + b"=" * (-len(id) % 4)), UNPACKED)
             dataset, sql = json.loads(text)
-            plan = cls(str(dataset), str(sql))
+            plan = Plan(str(dataset), str(sql))
             if not unpacker.eof or plan.id != id:
                 raise ValueError
         except (ValueError, TypeError, binascii.Error, zlib.error, RecursionError):

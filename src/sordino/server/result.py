@@ -82,12 +82,19 @@ def result_pages(house: House, worker: Worker, visits: Visits) -> APIRouter:
         if plan:
             _, _, query = await worker.free(house.query, visits.of(request).person, plan)
             mean = await worker.free(together, query)
-        half = (found.high - found.low) / 2 if isinstance(found.low, int | float) and isinstance(found.high, int | float) else None
+        half = _half_width(found)
         picture = found.plot() if plottable(found) else None
         facts: dict[str, Any] = {"sql": sql, "dataset": found.card.get("dataset"), "half": half, "picture": picture}
         return page("release.html", request, release=found, columns=found.to_dict(), pairs=compared(found), plan=plan, mean=mean, **facts)
 
     return web
+
+
+def _half_width(release: Release) -> float | None:
+    """Of the first statistic; the widest, where there are groups."""
+    name = release.names[0]
+    ends = zip(release.answers.get(f"{name}_low", []), release.answers.get(f"{name}_high", []), strict=False)
+    return max(((high - low) / 2 for low, high in ends if isinstance(low, int | float) and isinstance(high, int | float)), default=None)
 
 
 def _decimal(price: Any) -> str | None:

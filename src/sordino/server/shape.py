@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from sordino.server.call import Call
+
 __all__ = [
-    "ERRORS", "Ask", "Declared", "Listed", "Number", "Order", "Planned", "Priced", "Problem", "Recorded", "Released", "Spent", "errors",
+    "ERRORS", "Ask", "Declared", "Listed", "Number", "Order", "Planned", "Priced", "Problem", "Recorded", "Released", "Spent", "Verdict",
+    "Waiting", "errors",
 ]  # fmt: skip
 
 Number = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -15,11 +18,12 @@ Text = Annotated[str, Field(min_length=1, max_length=400)]
 
 
 class Ask(BaseModel):
-    """A statement about a dataset; the dataset may be left out if the token sees only one."""
+    """A question about a dataset: a statement, or a call of verbs. The dataset may be left out if the token sees only one."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    sql: Annotated[str, Field(min_length=1, max_length=8_000, examples=["SELECT COUNT(*) AS n FROM admissions"])]
+    sql: Annotated[str, Field(min_length=1, max_length=8_000, examples=["SELECT COUNT(*) AS n FROM admissions"])] | None = None
+    call: Call | None = None
     dataset: Annotated[str, Field(min_length=1, max_length=500)] | None = None
 
 
@@ -33,6 +37,28 @@ class Order(BaseModel):
     within: Number | dict[str, Number] | None = None
     within_rank: Annotated[float, Field(gt=0, lt=1)] | None = None
     fresh: bool = False
+
+
+class Verdict(BaseModel):
+    """What the owner says about an ask that waits."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    verdict: Literal["approved", "refused"]
+
+
+class Waiting(BaseModel):
+    """An ask above the owner's threshold: pending, approved, refused, or released. Approved, it may cost this much, once."""
+
+    id: str
+    dataset: str
+    analyst: str
+    key: str
+    plan: str
+    wish: dict[str, Any]
+    epsilon: float
+    delta: float
+    state: str
 
 
 class Planned(BaseModel):
@@ -72,6 +98,7 @@ class Recorded(BaseModel):
     mechanism: str
     bar: str
     refused: bool
+    ranks: dict[str, list[float | None]]
     cost: Price
     columns: dict[str, list[Any]]
     card: dict[str, Any]
@@ -129,6 +156,7 @@ class Declared(BaseModel):
     unit: str
     relation: str
     tick_ms: int
+    approve_above: str | None  # releases dearer than this wait for the owner
     tables: list[dict[str, Any]]
 
 
@@ -146,11 +174,11 @@ class Problem(BaseModel):
 
 ERRORS: dict[int, str] = {
     401: "the token is missing, unknown or revoked",
-    402: "the budget, the purse or the ceiling does not allow it; nothing was spent",
+    402: "the budget, the purse, the ceiling or the owner does not allow it, or not yet; nothing was spent",
     403: "the token does not allow this",
     404: "there is nothing under this address",
     405: "there is nothing to do that with",
-    409: "the Idempotency-Key was used for another question or price",
+    409: "the Idempotency-Key was used for another question or price, or the ask was released already",
     413: "the request is too large",
     422: "the question or the request is wrong; nothing was spent",
     429: "too many requests",

@@ -52,7 +52,8 @@ def page(name: str, request: Request, status: int = 200, **facts: Any) -> Respon
 
 def problem_page(request: Request, error: SordinoError) -> Response:
     """An error for people: what happened, what to do, whether anything was spent."""
-    answer = page("problem.html", request, status_of(error), problem=facts_of(error))
+    part = request.headers.get("hx-request") == "true"
+    answer = page("trouble.html" if part else "problem.html", request, status_of(error), problem=facts_of(error))
     if isinstance(error, Refusal):
         answer.headers.update(error.headers)
     return answer

@@ -48,6 +48,7 @@ class Tokens:
         self.path = Path(path)
         self._seen: tuple[int, int, int] | None = None
         self._people: tuple[Person, ...] = ()
+        self._by_hash: dict[str, Person] = {}
 
     @classmethod
     def beside(cls, dataset: str | os.PathLike[str]) -> Tokens:
@@ -58,7 +59,7 @@ class Tokens:
         try:
             facts = self.path.stat()
         except FileNotFoundError:
-            self._seen, self._people = None, ()
+            self._seen, self._people, self._by_hash = None, (), {}
             return ()
         if facts.st_mode & 0o077:
             raise QueryError("SRD-204", f"{self.path.name} can be read by others.", f"chmod 600 {self.path.name}")
@@ -69,17 +70,18 @@ class Tokens:
                 self._people = tuple(Person(**{**item, "scope": tuple(item["scope"])}) for item in kept)
             except (OSError, ValueError, TypeError, KeyError):
                 raise QueryError("SRD-204", f"{self.path.name} is not a file of tokens.", "Move it away and add tokens anew.") from None
+            self._by_hash = {person.hash: person for person in self._people if not person.revoked}
             self._seen = now
         return self._people
 
     def find(self, token: str) -> Person | None:
         """The holder of a token. Looking up a hash takes no time that depends on the token's own letters."""
-        known = {person.hash: person for person in self.people() if not person.revoked}
-        return known.get(digest(token))
+        return self.holder(digest(token))
 
     def holder(self, hash: str) -> Person | None:
         """The holder of a token whose hash is known, as a browser's session does; None once it is revoked."""
-        return next((person for person in self.people() if person.hash == hash and not person.revoked), None)
+        self.people()
+        return self._by_hash.get(hash)
 
     def add(self, name: str, role: str = "analyst", scope: tuple[str, ...] = ()) -> str:
         """A new token, shown this once."""

@@ -5,7 +5,10 @@ from __future__ import annotations
 import html
 import json
 import math
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
+
+from sordino.pictures import Picture, bars
 
 if TYPE_CHECKING:
     from sordino.ledger import Balance
@@ -47,6 +50,10 @@ class Card(dict[str, Any]):
                 out.append((name, str(value)))
         return out
 
+    def to_text(self) -> str:
+        """One fact a line, for a terminal."""
+        return "\n".join(f"{name}: {value}" for name, value in self._rows())
+
     def to_markdown(self) -> str:
         cells = [(name, value.replace("|", "\\|").replace("\n", " ")) for name, value in self._rows()]
         return "\n".join(["| fact | value |", "|---|---|", *(f"| {name} | {value} |" for name, value in cells)])
@@ -55,8 +62,16 @@ class Card(dict[str, Any]):
         rows = "".join(f"<tr><th scope='row'>{html.escape(name)}</th><td>{html.escape(value)}</td></tr>" for name, value in self._rows())
         return f"<table class='sordino-card'><caption>Claim card</caption>{rows}</table>"
 
+    def plot(self) -> Picture:
+        """How sure an even bet about a person can become by what this card covers: the odds sentence as a picture."""
+        paid = self.get("this release") or self.get("this answer") or {}
+        sure = 100 / (1 + math.exp(-min(float(Fraction(paid.get("epsilon", 0))), 700.0)))
+        failing = float(Fraction(paid.get("delta", 0)))
+        title = "An even bet about one person" + (f", except with probability {failing:.2g}" if failing else "")
+        return bars(["before", "after, at most", "after, at least"], [50, sure, 100 - sure], title=title, x="% sure")
+
     def _repr_html_(self) -> str:
-        return self.to_html()
+        return self.to_html() + self.plot().svg
 
 
 def claim(plan: Settled, release: str, balance: Balance) -> Card:
@@ -65,6 +80,7 @@ def claim(plan: Settled, release: str, balance: Balance) -> Card:
     spent = {"epsilon": balance.spent, "delta": balance.spent_delta}
     so_far = {**spent, "cap": balance.cap, "cap delta": balance.cap_delta, "accounting": rule}
     withheld = {} if plan.plan.keys is None else {"withheld": plan.plan.keys.withheld}
+    about = {name: said for name, step in plan.steps.items() if step.bar != "none" and (said := str(getattr(step, "covers", "") or ""))}
     return Card(
         {
             **plan.facts,
@@ -76,6 +92,7 @@ def claim(plan: Settled, release: str, balance: Balance) -> Card:
             "theorem": list(dict.fromkeys(certificate.theorem for certificate in plan.certificates)),
             "assumes": list(dict.fromkeys(c.assumptions for c in plan.certificates if c.assumptions)),
             "bar": plan.bar,
+            **({"bar about": about} if about else {}),
             **withheld,
             "tuning": TUNING,
             "post-processing": [],

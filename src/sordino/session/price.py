@@ -184,5 +184,5 @@ def ceiling(query: Query) -> tuple[Fraction | None, str]:
     if declared is not None and Fraction(declared) < most:
         most, why = Fraction(declared), "one release may not cost more"
     if balance.filter.accounting == "pure" and balance.exact["left"] < most:
-        most, why = balance.exact["left"], "no more is left"
+        most, why = balance.exact["left"], f"no more is left than epsilon {balance.left:.4g}"
     return (most, why) if most > LEAST else (None, why)

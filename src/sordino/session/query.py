@@ -6,13 +6,16 @@ import html
 import logging
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from sordino.errors import QueryError
+from sordino.pictures import Picture, chain
 from sordino.plan.arrangement import Arrangement
 from sordino.plan.query import Query as Question
 from sordino.plan.recall import question, recall_key
 from sordino.privacy.number import as_delta, as_epsilon
+from sordino.schema.spelling import describe
 from sordino.session.execute import execute
 from sordino.session.explanation import Explanation, explain
 from sordino.session.improvement import combine, half_width, noise_of, second_price
@@ -84,7 +87,7 @@ class Query(Verbs):
         """
         price, share = as_epsilon(epsilon), None if delta is None else as_delta(delta, zero=True)
         known = public_rows(self) if rows is None else rows
-        return settle(self.table, self.asked, price, share, rows=known, weights=weights, way=way)
+        return settle(self.table, self.asked, self.words, price, share, rows=known, weights=weights, way=way)
 
     def ways(self, name: str, epsilon: Fraction, plan: Settled) -> tuple[str, ...]:
         """The short names of the mechanisms that can answer one statistic, the planner's choice first."""
@@ -115,8 +118,12 @@ class Query(Verbs):
 
     def key(self) -> bytes:
         """What makes a repeat of this question free."""
-        asked = question(self.asked, self.table.unit, fold_ids=self.table.fold_ids)
-        return recall_key(self.table.dataset, self.table.version, asked)
+        return recall_key(self.table.dataset, self.table.version, self.words)
+
+    @cached_property
+    def words(self) -> dict[str, Any]:
+        """The question without its price, in the words its key is made of."""
+        return question(self.asked, self.table.unit, fold_ids=self.table.fold_ids)
 
     def _one_price(self, epsilon: Any, within: Any, within_rank: Any) -> None:
         if (epsilon is None) == (within is None and within_rank is None):
@@ -217,7 +224,15 @@ class Query(Verbs):
         return combine(found, [noise for item in found if (noise := noise_of(self, item.cost.exact.epsilon)) is not None])
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(repr(self))}</pre><small>.preview() shows prices, .release(within=...) pays</small>"
+        return f"<pre>{html.escape(repr(self))}</pre>{self.plot().svg}"
+
+    def plot(self) -> Picture:
+        """The question, step by step; nothing is read."""
+        asked, unit = self.asked, self.table.unit
+        many = "every row is a person" if unit.column is None else f"at most {unit.max_rows} rows of one person in {unit.max_groups} groups"
+        steps = [f"rows of {self.table.name}", *([] if asked.where is None else [f"where {describe(asked.where)}"]), many]
+        steps += [f"by {', '.join(asked.by)}"] if asked.by else []
+        return chain([*steps, ", ".join(asked.statistics) or "no statistic yet", ".preview() shows prices, .release(within=...) pays"])
 
     def __repr__(self) -> str:
         by = f" by {', '.join(self.asked.by)}" if self.asked.by else ""

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 from sordino.errors import QueryError
@@ -93,23 +94,28 @@ class Release:
     def interval(self, level: float = 0.95, *, kind: str = "noise") -> tuple[Any, Any] | None:
         """The interval at a level: post-processing of the drawn numbers, at no price. None where the bar has no ends.
 
-        kind="noise" is about the answer these rows would have without noise; kind="total", for means, about the population they are a
-        sample of: it takes the error of sampling from a released std of the same rows.
+        kind="noise" is about the answer these rows would have without noise; kind="total", for counts, means, centres and quantiles,
+        about the population they are a sample of. It is simulated, from a released std or quantiles of the same rows.
         """
         if isinstance(level, bool) or not isinstance(level, int | float) or not 0 < level < 1:
             raise QueryError("SRD-103", f"level is {level!r}.", "Give a level between 0 and 1.")
         if kind not in ("noise", "total"):
             raise QueryError("SRD-106", f"kind {kind!r} is unknown.", 'Use "noise" or "total".')
-        if self.low is None or self.high is None:
-            return None
         if kind == "total":
             return sampling.total(self, float(level))
+        if self.low is None or self.high is None:
+            return None
         if level == 0.95:
             return self.low, self.high
         if self.query is None:
             raise QueryError("SRD-103", "this interval is known at 95% only.", "Ask for interval(0.95).")
         found: tuple[Any, Any] = self.query.interval(self, level)
         return found
+
+    @cached_property
+    def errors(self) -> Any:
+        """Simulated once for all levels of interval(kind="total")."""
+        return sampling.simulated(self)
 
     def __float__(self) -> float:
         if self.refused:
@@ -169,7 +175,8 @@ class Release:
         """The table, the price and the card as plain JSON: refusals and missing ends are null, days and moments ISO text."""
         cost = {"epsilon": str(self.cost.exact.epsilon), "delta": str(self.cost.exact.delta)}
         head = {"id": self.id, "mechanism": self.mechanism, "bar": self.bar, "refused": self.refused, "cost": cost}
-        return json.dumps({**head, "columns": export.plain(self), "card": dict(self.card)}, ensure_ascii=False, default=str)
+        bars = {"ranks": {name: list(ends) for name, ends in self.rank_bars.items()}}
+        return json.dumps({**head, **bars, "columns": export.plain(self), "card": dict(self.card)}, ensure_ascii=False, default=str)
 
     def to_arrow(self) -> Any:
         return export.to_arrow(self)

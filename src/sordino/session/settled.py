@@ -14,7 +14,7 @@ from sordino.errors import QueryError
 from sordino.ledger import Balance, Entry
 from sordino.plan.binding import context, frame
 from sordino.plan.query import Query as Question
-from sordino.plan.recall import question, recall_key
+from sordino.plan.recall import recall_key
 from sordino.privacy.certificate import Certificate
 from sordino.privacy.cost import Cost
 from sordino.schema.frame import Frame
@@ -148,6 +148,7 @@ class Settled:
 def settle(
     table: Table,
     asked: Question,
+    words: dict[str, Any],
     epsilon: Fraction,
     delta: Fraction | None,
     *,
@@ -163,6 +164,9 @@ def settle(
     if needs and not (delta if delta is not None else pool):
         if thrifty:
             raise QueryError("SRD-102", f"mechanism {asked.mechanism!r} takes a delta, and the budget has none.", "Name another one.")
+        for statistic in asked.statistics.values() if not public.private_keys else ():
+            if statistic.needs_delta(public) and hasattr(statistic, "without_delta"):
+                raise QueryError("SRD-102", *statistic.without_delta)
         what = "the keys of this question are private, which takes a delta, and the budget has none."
         raise QueryError("SRD-102", what, "Without a delta: declare the public keys with keys=. Or give the budget a delta such as 1e-6.")
     offered = pool * POOL_SHARE if delta is None else delta
@@ -172,7 +176,6 @@ def settle(
     frames = (own, *cells)
     for wanted in frames:
         table.engine.check(wanted)
-    words = question(asked, table.unit, fold_ids=table.fold_ids)
     unit = table.unit
     who = {"unit": table.unit_word, "relation": unit.relation.value, "max_rows": unit.max_rows, "max_groups": unit.max_groups}
     facts = {"dataset": table.dataset, "version": table.version, "table": table.name, "privacy unit": who, "question": words}

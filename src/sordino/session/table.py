@@ -87,8 +87,10 @@ class Table(Verbs):
         return None if self.twin is None else open_twin(self.twin, self.columns, self.size)
 
     def guess_rows(self, rows: int | None) -> Twin | None:
-        """Made-up rows for a guess where no twin was declared; kept, one for each number of rows."""
+        """Made-up rows for a guess where no twin was declared; kept, one for each order of magnitude a count was released in."""
         known: dict[int | None, Twin | None] = self.__dict__.setdefault("_guesses", {})
+        if rows is not None and rows != self.size:
+            rows = 10 ** (len(str(rows)) - 1)  # every count would be a table of its own
         if rows not in known:
             known[rows] = open_twin(None, self.columns, rows)
         return known[rows]

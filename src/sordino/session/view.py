@@ -8,7 +8,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from sordino.errors import QueryError
-from sordino.pictures import Picture, intervals
+from sordino.pictures import Picture, bars, intervals
 from sordino.summaries import Refused
 
 if TYPE_CHECKING:
@@ -55,11 +55,12 @@ def _empty(cells: list[Any]) -> bool:
 
 
 def _note(release: Release) -> str:
-    ranks = release.ranks
-    far = f", within {ranks[1]:,.4g} ranks" if release.bar == "rank" and isinstance(ranks, tuple) and math.isfinite(ranks[1]) else ""
+    ranks = {name: reach for name, (_, reach) in release.rank_bars.items() if math.isfinite(reach)}
+    far = "".join(f", {f'{name} ' if len(release.names) > 1 else ''}within {reach:,.4g} ranks" for name, reach in ranks.items())
     left = "" if release.more is None else f", budget for about {release.more:,} more like it"
     free = ", recalled at no price" if release.recalled else ""
-    return f"{release.mechanism}, {release.cost}, bar: {release.bar}{far}{left}{free}"
+    about = {} if release.bar == "none" else dict.fromkeys(release.card.get("bar about", {}).values())
+    return f"{release.mechanism}, {release.cost}, bar: {release.bar}{far}{''.join(f', about {what}' for what in about)}{left}{free}"
 
 
 def to_text(release: Release) -> str:
@@ -110,9 +111,13 @@ def plottable(release: Release) -> bool:
 
 
 def picture(release: Release) -> Picture:
-    """The first statistic as dots with their ends, one line per group, bin or part."""
+    """The first statistic, one line per group, bin or part: dots with their ends, or for a histogram bars with a band."""
     if not plottable(release):
         raise QueryError("SRD-105", "this release has no numbers to draw.", "Print it, or use to_dict().")
     dots = _dots(release)[:MOST_DOTS]
     lows, highs = [v if a is None else a for _, v, a, _ in dots], [v if b is None else b for _, v, _, b in dots]
-    return intervals([label for label, *_ in dots], [v for _, v, _, _ in dots], lows, highs, title=release.names[0], x=release.names[0])
+    labels, values, name = [label for label, *_ in dots], [v for _, v, _, _ in dots], release.names[0]
+    if isinstance(release.answers[name][0], dict):  # counts by bin or key: bars, with a band where there is one
+        band = None if all(a is None for _, _, a, _ in dots) else (lows, highs)
+        return bars(labels, values, title=name, x=name, band=band)
+    return intervals(labels, values, lows, highs, title=name, x=name)

@@ -15,6 +15,7 @@ from sordino.mechanisms.stable_histogram import StableHistogram
 from sordino.privacy.certificate import Certificate
 from sordino.privacy.cost import Cost
 from sordino.privacy.number import exact
+from sordino.schema.value import shown
 from sordino.statistics.added import discrete_radius, gaussian_radius
 from sordino.statistics.peak import public_values, refuse_private_groups
 from sordino.statistics.port import LEVEL, Answer, Context, Counted, Groups, Plain, Step, Ways
@@ -173,5 +174,11 @@ class Histogram(Plain):
 
 def histogram(column: str, *, bins: int | Iterable[Any] | None = None, keys: Iterable[Any] | None = None) -> Histogram:
     """Counts by value (declared keys, the public keys given here, or private ones) or by bin (a number of equal bins, or their edges)."""
-    edges = bins if bins is None or isinstance(bins, int) else tuple(bins)
-    return Histogram(column, edges, None if keys is None else tuple(keys))
+    edges = bins if bins is None or isinstance(bins, int) else _listed("bins", bins)
+    return Histogram(column, edges, None if keys is None else _listed("keys", keys))
+
+
+def _listed(word: str, values: Any) -> tuple[Any, ...]:
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise QueryError("SRD-103", f"{word} is {shown(values)}.", f"Give the {word} as a list, such as {word}=[1, 2, 3].")
+    return tuple(values)

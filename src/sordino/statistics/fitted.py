@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 from sordino.errors import QueryError
-from sordino.mechanisms.propose_test_release import ProposeTestRelease
-from sordino.mechanisms.published_bound import Published, PublishedBound
-from sordino.mechanisms.smooth import Smooth
 from sordino.privacy.certificate import Certificate
 from sordino.privacy.cost import Cost
 from sordino.privacy.number import exp_up, round_down
@@ -22,16 +18,15 @@ from sordino.sensitivity.glimpse import Glimpse
 from sordino.sensitivity.ladder import Ladder
 from sordino.sensitivity.order import rank
 from sordino.sensitivity.position import quantile
-from sordino.sensitivity.scale import ScaleLadder
+from sordino.statistics.fit import FARTHEST, Drawn, Fit, Located
 from sordino.statistics.port import LEVEL, Answer, Context, Groups
 from sordino.statistics.reach import LARGEST, Price, grid_of, per_group, public_size
-from sordino.summaries import Ask, Draw, Near, Nearness, Refused, Rung, Stair, Window
+from sordino.summaries import Ask, Draw, Refused, Window
 from sordino.summaries.totals import Ranks
 
 __all__ = ["FITTED", "FittedStep", "fitted_price"]
 
 FITTED = ("smooth", "published", "ptr")
-FARTHEST = 1_000_000  # steps to instability beyond this are not told apart; the distance stays 1-Lipschitz
 
 
 def fitted_price(epsilon: Fraction, delta: Fraction, context: Context) -> Price:
@@ -66,11 +61,6 @@ class FittedStep:
     context: Context
 
     def __post_init__(self) -> None:
-        if self.way != "smooth" and not self.delta:
-            raise QueryError("SRD-102", f"mechanism {self.way!r} needs a delta.", 'Give delta=, or use mechanism="smooth".')
-        if self.way == "ptr" and self.context.propose is None:
-            what = "propose-test-release needs a proposed bound."
-            raise QueryError("SRD-103", what, "Give propose=, a guess at the local sensitivity in the column's unit.")
         _ = self.radius, self.name  # every refusal comes before the charge
 
     @cached_property
@@ -82,26 +72,14 @@ class FittedStep:
         return fitted_price(self.epsilon, self.delta, self.context)
 
     @cached_property
-    def mechanism(self) -> Smooth | PublishedBound | ProposeTestRelease:
-        if self.way == "smooth":
-            return Smooth(self.price.epsilon)
-        if self.way == "published":
-            return PublishedBound(self.price.epsilon, self.price.delta)
-        assert self.context.propose is not None
-        bound, otherwise = self.context.propose / self.grid.step, self.context.otherwise
-        return ProposeTestRelease(self.price.epsilon, self.price.delta, bound, otherwise=otherwise)
-
-    @cached_property
-    def scales(self) -> ScaleLadder:
-        beta = getattr(self.mechanism, "beta", None)
-        return ScaleLadder(beta if beta is not None else 1, self.grid.width)
+    def fit(self) -> Fit:
+        bound = None if self.context.propose is None else self.context.propose / self.grid.step
+        return Fit(self.way, self.price.epsilon, self.price.delta, propose=bound, otherwise=self.context.otherwise)
 
     @cached_property
     def window(self) -> int:
         """K: how many rungs are looked at."""
-        if isinstance(self.mechanism, ProposeTestRelease):
-            return min(len(self.mechanism.table), FARTHEST)
-        return self.scales.least_window
+        return self.fit.window(self.grid.width)
 
     @cached_property
     def radius(self) -> int:
@@ -113,30 +91,25 @@ class FittedStep:
 
     @property
     def bar(self) -> str:
-        return "published" if self.way == "published" else "none"
+        return self.fit.bar
 
     @property
     def cost(self) -> Cost:
-        return Cost.approximate(self.epsilon, self.delta if self.way != "smooth" else Fraction(0))
+        return Cost.approximate(self.epsilon, self.delta if self.fit.spent else Fraction(0))
 
     @property
     def name(self) -> str:
-        match self.mechanism:
-            case Smooth(noise=noise):
-                return f"Smooth, {noise}"
-            case PublishedBound():
-                return "PublishedBound"
-        return f"ProposeTestRelease, otherwise {self.context.otherwise}"
+        return self.fit.name
 
     def certificates(self) -> Sequence[Certificate]:
-        return (self.mechanism.certificate(),)
+        return (self.fit.certificate(),)
 
     def ladder(self, window: Window) -> tuple[int, Ladder]:
         """The quantile in steps, and its ladder as far as the window determines it."""
         seen = Glimpse(window.values, 0, self.grid.width, exact=True, first=window.first, size=window.n)
         unit = self.context.unit.max_rows
         ladder = quantile(seen, q=self.q, bounds=(0, self.grid.width), relation=self.price.relation.value, max_rows=unit)
-        return int(seen.at(rank(self.q, window.n))) if window.n else 0, ladder
+        return int(seen.at(rank(self.q, window.n))) if window.n else 0, replace(ladder, top=self.grid.width)  # the scales are public
 
     def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
         named = groups if self.context.private_keys else None
@@ -144,36 +117,20 @@ class FittedStep:
 
     def _answer(self, window: Window, draw: Draw) -> Answer:
         value, ladder = self.ladder(window)
+        drawn = self.fit.release(Located(value, ladder, 0, self.grid.width), draw)
+        return Answer(drawn) if isinstance(drawn, Refused) else self._said(drawn)
 
-        def reply(request: Any) -> Any:
-            if isinstance(request, Stair):
-                index = self.scales.index(ladder.rungs(self.window))
-                public = tuple(self.scales.scale(j) for j in range(self.scales.last + 1))
-                return Rung(value, index, public, 0, self.grid.width)
-            assert isinstance(request, Nearness)
-            assert request.above is not None
-            above = ladder.rungs(self.window) > math.floor(request.above)
-            return Near(int(above.argmax()) if above.any() else self.window, value, self.grid.width, 0, self.grid.width)
-
-        drawn = self.mechanism.release(reply, draw)
-        if isinstance(drawn, Refused):
-            return Answer(drawn)
-        if isinstance(drawn, Published):
-            return self._published(round(drawn.value), drawn.scale)
-        if isinstance(drawn, tuple):  # which branch it was is part of the answer
-            return Answer(self.grid.value(round(drawn[0])), raw=(drawn[0],))
-        return Answer(self.grid.value(round(drawn)), raw=(drawn,))
-
-    def _published(self, drawn: int, scale: float, level: float = LEVEL) -> Answer:
-        """Laplace noise of a published scale: the interval is exact, cut to the public range."""
-        far = math.ceil(scale * math.log(1 / (1 - level))) + 1
-        low, high = self.grid.value(max(drawn - far, 0)), self.grid.value(min(drawn + far, self.grid.width))
-        return Answer(self.grid.value(drawn), low, high, raw=(float(drawn), scale))
+    def _said(self, drawn: Drawn, level: float = LEVEL) -> Answer:
+        value = self.grid.value(drawn.value)
+        if drawn.scale is None:
+            return Answer(value, raw=(drawn.value,))
+        low, high = (self.grid.value(end) for end in drawn.ends(0, self.grid.width, level))
+        return Answer(value, low, high, raw=(float(drawn.value), drawn.scale))
 
     def interval(self, answer: Answer, level: float) -> tuple[Any, Any] | None:
         if self.way != "published":
             return None
-        again = self._published(int(answer.raw[0]), answer.raw[1], level)
+        again = self._said(Drawn(int(answer.raw[0]), answer.raw[1]), level)
         return again.low, again.high
 
     def width(self, rows: int | None, level: float = LEVEL) -> None:

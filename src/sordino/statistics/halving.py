@@ -30,7 +30,8 @@ class HalvingStep(Ordered):
     Theorem. Drawing a noisy count first, and keeping each row by its keyed hash with a share that follows from it, costs no more than
     the count and the halving together; all of it is of bounded range epsilon.
     Proof. Given the count and the key the share is a constant, and an added row is an added row or nothing. A Laplace draw at e has
-    losses in [-e, e], a range of 2e; ranges add. QED
+    losses in [-e, e], a range of 2e; ranges add. Under zCDP l layers at 99/100 and the count at 1/100 cost epsilon^2/8 times
+    (99/100)^2/l + (1/100)^2, which is at most 1/l for l <= 199. QED
     """
 
     @cached_property
@@ -45,6 +46,10 @@ class HalvingStep(Ordered):
     def mechanism(self) -> ApproximateQuantiles:
         rows, where = self.context.unit.max_rows, placed(self.grid, private=self.private)
         return ApproximateQuantiles(self.price.epsilon * (1 - COUNTED), self.levels, max_rows=rows, relation=self.price.relation, **where)
+
+    @property
+    def draws(self) -> int:
+        return self.mechanism.layers
 
     @property
     def name(self) -> str:

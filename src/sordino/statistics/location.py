@@ -102,6 +102,10 @@ class LocationStep:
         return self.fit.bar
 
     @property
+    def covers(self) -> str:
+        return "" if self.scale is not None else "the M-estimate at the drawn scale"
+
+    @property
     def cost(self) -> Cost:
         return Cost.approximate(self.epsilon, self.delta if self.fit.spent else Fraction(0))
 

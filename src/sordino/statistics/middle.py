@@ -137,14 +137,21 @@ class MiddleStep:
         return self.fit.bar
 
     @property
+    def covers(self) -> str:
+        return "" if self.size is not None else f"the {self._mean} mean of a number of middle rows that was drawn"
+
+    @property
     def cost(self) -> Cost:
         return Cost.approximate(self.epsilon, self.delta if self.fit.spent else Fraction(0))
 
     @property
     def name(self) -> str:
-        mean = "winsorised" if self.winsorized else "trimmed"
         counted = "" if self.size is not None else f", number of rows at {float(100 * COUNT):g}% of epsilon"
-        return f"{self.fit.name}, {mean} mean at {float(100 * self.trim):.4g}%{counted}"
+        return f"{self.fit.name}, {self._mean} mean at {float(100 * self.trim):.4g}%{counted}"
+
+    @property
+    def _mean(self) -> str:
+        return "winsorised" if self.winsorized else "trimmed"
 
     def certificates(self) -> Sequence[Certificate]:
         return (*(() if self.count is None else (self.count.certificate(),)), self.fit.certificate())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -18,9 +18,9 @@ from sordino.mechanisms.selection import Selection
 from sordino.mechanisms.stable_mode import StableMode
 from sordino.privacy.certificate import Certificate
 from sordino.privacy.cost import Cost
-from sordino.privacy.relation import Relation
 from sordino.schema.column import Column
-from sordino.statistics.port import LEVEL, Answer, Context, Counted, Groups, Plain, Ways
+from sordino.statistics.podium import PodiumStep, choice, together_pays
+from sordino.statistics.port import LEVEL, Answer, Context, Counted, Groups, Plain, Step, Ways
 from sordino.statistics.reach import cells_per_person, column_of, per_group
 from sordino.statistics.read import read_cells, tally
 from sordino.summaries import Ask, Draw
@@ -55,9 +55,7 @@ class PeeledStep:
 
     @cached_property
     def mechanism(self) -> Selection:
-        price = per_group(self.epsilon / self.size, Fraction(0), self.context, groups=cells_per_person(self.context))
-        monotone = price.relation is Relation.ADD_REMOVE
-        return self.kind(price.epsilon, self.context.unit.max_rows, monotone, price.relation)
+        return choice(self.kind, self.epsilon / self.size, self.context)
 
     @property
     def cost(self) -> Cost:
@@ -170,7 +168,8 @@ class Mode(Plain):
         return public_values(column_of(context, self.column)) is None
 
     def ways(self, epsilon: Fraction, delta: Fraction, context: Context) -> Ways:
-        """Permute-and-flip is never worse than the exponential mechanism or noisy maxima; keys nobody listed leave stability only."""
+        """For one value permute-and-flip, which is never worse than the exponential mechanism or noisy maxima; for several the way of
+        less predicted loss, one by one or all in one draw. Keys nobody listed leave stability only."""
         refuse_private_groups(context, self.label)
         keys = public_values(column_of(context, self.column))
         if keys is None:
@@ -178,7 +177,14 @@ class Mode(Plain):
         if len(keys) < self.k:
             raise QueryError("SRD-103", f"{self.column!r} has {len(keys)} public keys, fewer than k.", "Ask for fewer.")
         kinds = {"permute_and_flip": PermuteAndFlip, "exponential": Exponential, "noisy_max": NoisyMax}
-        return {name: lambda kind=kind: PeeledStep(keys, self.k, epsilon, context, kind) for name, kind in kinds.items()}  # type: ignore[misc]
+        ways: dict[str, Callable[[], Step]] = {
+            name: lambda kind=kind: PeeledStep(keys, self.k, epsilon, context, kind)  # type: ignore[misc]
+            for name, kind in kinds.items()
+        }
+        if self.k == 1:
+            return ways
+        joint = {"joint_exponential": lambda: PodiumStep(keys, self.k, epsilon, context)}
+        return {**joint, **ways} if together_pays(keys, self.k, epsilon, context) else {**ways, **joint}
 
 
 def refuse_private_groups(context: Context, label: str) -> None:

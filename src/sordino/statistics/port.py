@@ -23,11 +23,12 @@ Groups = tuple[tuple[Any, ...], ...] | None
 class Context:
     """Public facts a statistic may use: the unit, whether the query is grouped, the declared columns, a declared size, the group keys.
 
-    `groups_per_person` is max_groups for a grouped query over people (or the number of public groups, if smaller) and 1 otherwise; every
-    per-group price is divided by this number. `size` is the declared number of units, if any. `filtered` is true when rows may drop out (a where, a group, a null policy
-    "drop", a person unit): then n is private under both relations. `keys` are the public groups; None in a grouped query means private.
-    `rows` is how many rows the public believes the question is about: the declared size or a recorded count, for choices of utility only.
-    `propose` and `otherwise` are the caller's bound on the local sensitivity, in the column's unit, and what a failed test answers.
+    `groups_per_person` is max_groups for a grouped query over people (the number of public groups, if smaller) and 1 otherwise; every
+    per-group price is divided by it. `size` is the declared number of units, if any. `filtered` is true when rows may drop out (a where,
+    a group, a null policy "drop", a person unit): then n is private under both relations. `keys` are the public groups; None in a grouped
+    query means private. `rows` is how many rows the public believes the question is about: the declared size or a recorded count, for
+    choices of utility only. `propose` and `otherwise` are the caller's bound on the local sensitivity, in the column's unit, and what a
+    failed test answers.
     """
 
     unit: PrivacyUnit

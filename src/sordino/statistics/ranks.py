@@ -84,9 +84,15 @@ class Ordered:
         sum of uniforms has a density h that falls with |l|, where that of one draw is flat. Either pair is a mixture of randomized
         responses of epsilon |l|, with mixing density proportional to cosh(l/2) h(|l|); the ratio of the two falls with |l|, so the
         one draw mixes stochastically larger epsilons and dominates. Pure epsilons add, and sum e_i^2/8 <= (sum e_i)^2/8. QED
-        A replacement in one group is two steps of add_remove, and their ranges add as well.
+        A replacement in one group is two steps of add_remove, and their ranges add as well, draw by draw. Under zCDP `draws` equal ones
+        cost epsilon^2/(8 draws).
         """
-        return Cost.bounded_range(self.epsilon)
+        return Cost.bounded_range(self.epsilon, self.draws)
+
+    @property
+    def draws(self) -> int:
+        """How many draws of range epsilon/draws each, one after the other, cost as much as this under zCDP."""
+        return 1
 
     @property
     def base(self) -> str:
@@ -126,6 +132,10 @@ class RankStep(Ordered):
     def mechanisms(self) -> tuple[QuantileExponential, ...]:
         each = self.epsilon / len(self.levels)
         return tuple(quantile_mechanism(self.grid, q, each, self.context, private=self.private) for q in self.levels)
+
+    @property
+    def draws(self) -> int:
+        return len(self.levels)
 
     @property
     def name(self) -> str:

@@ -10,7 +10,6 @@ from typing import Any
 from sordino.errors import QueryError
 from sordino.mechanisms.boosted_regression import BoostedRegression
 from sordino.mechanisms.noisy_descent import NoisyDescent
-from sordino.mechanisms.portion import root_up
 from sordino.schema.column import Column
 from sordino.schema.normal import canonical
 from sordino.statistics.port import Context, Plain, Ways
@@ -51,11 +50,20 @@ class Regression(Plain):
         return {"statistic": "regress", "target": self.formula.target.name, "terms": names, "keys": keys, "loss": self.loss}
 
     def needs_delta(self, context: Context) -> bool:
-        return True
+        """Descent of the logistic loss has a pure form; sums of products and rounds on clipped residuals have Gaussian noise."""
+        return self.loss != "logistic"
+
+    @property
+    def without_delta(self) -> tuple[str, str]:
+        """What to say where there is no delta, and what to do instead."""
+        mechanism = "NormalEquations" if self.loss == "squares" else "BoostedRegression"
+        what = f'a regression with loss="{self.loss}" is released by {mechanism}, whose Gaussian noise takes a delta, and there is none.'
+        pure = 'loss="logistic" for a bool target, or PrivateLinearRegression(delta=0) of sordino.models for rows in memory'
+        return what, f"Give delta=1e-6 from a budget that has a delta. Without one: {pure}."
 
     def ways(self, epsilon: Fraction, delta: Fraction, context: Context) -> Ways:
-        if not delta:
-            raise QueryError("SRD-102", "a regression takes a delta.", "Give delta=1e-6, or give the budget a delta.")
+        if not delta and self.needs_delta(context):
+            raise QueryError("SRD-102", *self.without_delta)
         setting = Setting(self.formula, context.columns, self.first)
         if self.loss == "squares":
             return {"gaussian": lambda: SquaresStep(replace(setting, bits=COARSE), epsilon, delta, context)}
@@ -67,9 +75,8 @@ class Regression(Plain):
         if self.loss == "huber":
             rounds = BoostedRegression(epsilon, delta, d, clip=Fraction(27, 20), **facts)
             return {"gaussian": lambda: RoundsStep(setting, rounds)}
-        longest = root_up(Fraction(d))
-        descent = NoisyDescent(epsilon, delta, 40, longest / 4, 8 / longest, d, loss="logistic", **facts)
-        return {"gaussian": lambda: RoundsStep(setting, descent)}
+        descent = NoisyDescent.logistic(epsilon, delta, d, **facts)
+        return {"gaussian" if delta else "laplace": lambda: RoundsStep(setting, descent)}
 
 
 def regress(formula: str, columns: Mapping[str, Column], *, loss: str = "squares") -> Regression:

@@ -35,7 +35,7 @@ ROW = 2**BITS  # one row's contribution to the two halves, in drawn units
 LEAST_REACH = Fraction(7, 2)  # quartile distances beyond either quartile: serves bells and incomes alike
 TIGHT = 10.0  # bounds this many standard deviations apart are tight, and staging may cost hardly anything there
 REGRET = 1.1
-FEW = 64  # grid points: with fewer, limits cannot be much narrower than the bounds
+NARROW = 1000  # units of the column: bounds no farther apart (percentages, ages, scores, shares) were chosen to fit, and are used
 
 
 def quartile_mechanism(grid: Grid, q: Fraction, epsilon: Fraction, context: Context) -> QuantileExponential:
@@ -70,7 +70,7 @@ def staging_pays(grid: Grid, epsilon: Fraction, context: Context) -> bool:
     Unknown is how far apart the bounds are in standard deviations. Where they are tight the limits save nothing and the quartiles cost
     their share; that must stay within a tenth of the whole error, sampling included.
     """
-    if not context.rows or context.grouped or grid.width < FEW:
+    if not context.rows or context.grouped or grid.width <= NARROW * one_unit(grid):
         return False
     rows, share = context.rows, quartile_share(grid, epsilon, context)
     if far_quartile(grid, epsilon * MOST, context) > rows / 4:
@@ -90,6 +90,7 @@ class StagedStep:
     low for one row, here divided by that width. Sequential composition. QED
     Values beyond the limits count as the limits: what is estimated is the mean of the moved column, and the interval is about that.
     The reach h grows with the square root of the public number of rows, as far as noise stays below two thirds of the error of sampling.
+    Quartiles that coincide say that half the rows are equal and nothing about the others, so the limits are then the bounds.
     """
 
     column: str
@@ -97,6 +98,7 @@ class StagedStep:
     epsilon: Fraction
     context: Context
     bar: str = "published"
+    covers: str = "the mean of the values moved into the drawn limits"
 
     def __post_init__(self) -> None:
         _ = self.mechanisms, self.noise  # every refusal comes before the charge
@@ -152,7 +154,9 @@ class StagedStep:
     def limits(self, drawn: Sequence[int]) -> tuple[int, int]:
         """The interval rows are moved into, from two drawn quartiles."""
         first, last = sorted(drawn)
-        far = self.reach * max(last - first, 1)
+        if first == last:
+            return 0, self.grid.width
+        far = self.reach * (last - first)
         return max(0, math.floor(first - far)), min(self.grid.width, math.ceil(last + far))
 
     def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from sordino.mechanisms.textbook import additive, gaussian, smooth, stability
+from sordino.mechanisms.textbook import additive, estimator, gaussian, smooth, stability
 from sordino.mechanisms.textbook.verdict import TextbookVerdict, table
 
 __all__ = ["TextbookVerdict", "table", "verdicts"]
@@ -17,5 +17,5 @@ def verdicts() -> list[TextbookVerdict]:
 
 @lru_cache(maxsize=1)
 def _verdicts() -> tuple[TextbookVerdict, ...]:
-    found = [row for part in (additive, gaussian, smooth, stability) for row in part.rows()]
+    found = [row for part in (additive, estimator, gaussian, smooth, stability) for row in part.rows()]
     return tuple(sorted(found, key=lambda row: row.note))

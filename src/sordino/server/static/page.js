@@ -1,41 +1,9 @@
-// Small improvements to pages that work without them: live prices, a slider, parts loaded when opened, dots that can be dragged.
+// What htmx does not do, on pages that work without either: a slider on a logarithmic scale, and dots that can be dragged.
 "use strict";
-
-async function fill(place, address) {
-  place.setAttribute("aria-busy", "true");
-  try {
-    const answer = await fetch(address, { credentials: "same-origin", redirect: "follow" });
-    const text = await answer.text();
-    if (answer.redirected || !answer.headers.get("content-type").startsWith("text/html")) { location.reload(); return; }
-    place.innerHTML = text;
-  } finally {
-    place.removeAttribute("aria-busy");
-  }
-  place.dispatchEvent(new Event("filled"));
-  loadable(place);
-}
 
 function later(work, pause) {
   let timer = 0;
   return () => { clearTimeout(timer); timer = setTimeout(work, pause); };
-}
-
-// A form whose answer is shown beside it: every change asks for the part of the page that depends on it.
-function live(form) {
-  const place = document.querySelector(form.getAttribute("data-live"));  // a field named dataset hides form.dataset
-  let turn = 0;
-  const ask = later(async () => {
-    const fields = new URLSearchParams(new FormData(form));
-    if (form.elements.sql && !fields.get("sql").trim()) return;
-    fields.set("part", "1");
-    const mine = ++turn, aside = document.createElement("div");
-    await fill(aside, `${form.action}?${fields}`);
-    if (mine !== turn) return;
-    place.replaceChildren(...aside.childNodes);
-    place.dispatchEvent(new Event("filled"));
-    loadable(place);
-  }, 300);
-  form.addEventListener("input", ask);
 }
 
 // A slider on a logarithmic scale between the least and the most accurate line of the price list.
@@ -59,21 +27,8 @@ function slide(slider) {
     slider.setAttribute("aria-valuetext", `within ${field.value}`);
   });
   field.addEventListener("input", place);
-  price.addEventListener("filled", range);
+  document.body.addEventListener("htmx:afterSwap", range);
   range();
-}
-
-function loadable(root) {
-  for (const part of root.querySelectorAll("details[data-load]")) {
-    part.addEventListener("toggle", () => {
-      if (!part.open || part.dataset.loaded) return;
-      part.dataset.loaded = "1";
-      const place = document.createElement("div");
-      place.textContent = "Comparing the mechanisms...";
-      part.querySelector("p").replaceWith(place);
-      fill(place, part.dataset.load);
-    });
-  }
 }
 
 // Dots on a line from 0 to 100 that are the numbers of a field; a mouse, a finger or the arrow keys move them.
@@ -120,7 +75,5 @@ function points(svg) {
 }
 
 for (const part of document.querySelectorAll("[data-scripted]")) part.hidden = false;
-document.querySelectorAll("form[data-live]").forEach(live);
 document.querySelectorAll("[data-slide]").forEach(slide);
 document.querySelectorAll("svg[data-points]").forEach(points);
-loadable(document);

@@ -1,8 +1,9 @@
-"""Two private estimators of note 004 as printed: noisy descent with half its noise, and noise scaled by a gross error sensitivity."""
+"""The notes' private estimators as printed: ridge by L/lambda_min, descent with half its noise, noise by a gross error sensitivity."""
 
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 from sordino.mechanisms.textbook.verdict import TextbookVerdict, as_count, judge, parameters
@@ -10,7 +11,19 @@ from sordino.privacy.dilation import Dilation
 from sordino.privacy.families import GaussianLaw
 from sordino.privacy.witness import LaplaceShift
 
-__all__ = ["descent", "plug_in"]
+__all__ = ["descent", "plug_in", "ridge_bound", "rows"]
+
+
+def ridge_bound(epsilon: Any = 1, n: int = 1000) -> TextbookVerdict:
+    """Many rows (0.1, 1) give theta = 10 and curvature rows/100; one row (1, -1) then has gradient 11, not at most |x||y| = 1."""
+    e, _ = parameters(epsilon)
+    size = as_count(n, "n")
+    curvature, theta = Fraction(size, 100), Fraction(10)
+    moved, bound = abs((-1 - theta) / (curvature + 1)), 1 / curvature
+    true = LaplaceShift(e * float(moved / bound)).sup()
+    example = f"|x|, |y| <= 1, {size:,} rows (0.1, 1), one row (1, -1): theta moves by {float(moved):g}, L/lambda_min is {float(bound):g}"
+    right = "L = |x| (|y| + |x| |theta|) with |theta| bounded beforehand, over lambda + lambda_min"
+    return judge(("000", "13.1.2 bound"), "noise for L/lambda_min(X'X)", right, example, claimed=(e, 0.0), true=(true, 0.0))
 
 
 def descent(epsilon: Any = 1, steps: int = 10) -> TextbookVerdict:
@@ -39,3 +52,8 @@ def plug_in(epsilon: Any = 1, delta: Any = 1e-6, n: int = 101, reach: float = 10
     evidence = f"n = {size:,}, rows at -{reach:g}, 0 and {reach:g}: noise of deviation {wide:.4g} on one table, {narrow:.4g} on the other"
     printed, right = "T + GES 5 sqrt(2 ln n ln(2/delta))/(eps n) Z", "a smooth bound, noisy descent, or a test of the curvature"
     return judge(("004", f"Avella-Medina, n={size}"), printed, right, evidence, claimed=(e, d), true=(e, true))
+
+
+def rows() -> list[TextbookVerdict]:
+    """Every row of this file, at the parameters its evidence is usually quoted at."""
+    return [ridge_bound(), descent(), plug_in(), plug_in(n=100_001)]

@@ -1,0 +1,109 @@
+"""The owner's second verb: check says in plain words what a dataset file promises, and lints it."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sordino.cli.door import UNSAFE, door
+from sordino.errors import SordinoError
+
+__all__ = ["check"]
+
+
+def check(file: Annotated[Path | None, typer.Argument(help="A dataset file; the one of --config or of this folder.")] = None) -> int:
+    """Say in plain words what a dataset file promises, and what looks wrong. Reads no rows."""
+    from sordino.plan.dataset import read_dataset
+
+    declared = read_dataset(door.dataset(file))
+    unit, budget = declared.unit, declared.budget
+    who = "every row is a person of its own" if unit.column is None else (
+        f"{declared.unit_word}, by {unit.column!r}: at most {unit.max_rows} rows per group in {unit.max_groups} groups"
+    )  # fmt: skip
+    lines = [
+        f"{declared.name}, version {declared.version}: protects {who}; {unit.relation.value}",
+        f"budget: epsilon {float(budget.epsilon):g}, delta {float(budget.delta):g}, {budget.accounting}; {_counts(budget)}",
+    ]
+    problems: list[str] = []
+    for name, table in declared.tables.items():
+        usable = [column for column, facts in table.columns.items() if facts.type not in ("id", "never")]
+        lines.append(f"table {name}: {'public' if table.public else 'private'}; may be used: {', '.join(usable) or 'nothing'}")
+        problems += _problems(declared, name, table)
+    for text in problems:
+        lines.append(f"problem: {text}")
+    lines += [f"note: {text}" for text in _notes(declared)]
+    door.say("\n".join(lines), {"dataset": declared.name, "problems": problems, "lines": lines})
+    return UNSAFE if problems else 0
+
+
+def _counts(budget: Any) -> str:
+    """How many releases of half a unit, and of a tenth, either rule would allow."""
+    from sordino.ledger import Balance, Budget, open_filter
+    from sordino.ledger.tally import Tally
+    from sordino.privacy.cost import Cost
+
+    said = []
+    for rule in ("pure", "zcdp"):
+        if rule == "zcdp" and not budget.delta:
+            continue
+        chosen = Budget(budget.epsilon, budget.delta, rule)
+        balance = Balance(chosen, open_filter(chosen), Tally(0, 0, 0, policy=chosen.policy()))
+        said.append(f"{rule}: {balance.more(Cost.laplace('0.5'))} releases of 0.5 or {balance.more(Cost.laplace('0.1'))} of 0.1")
+    return ", ".join(said)
+
+
+def _problems(declared: Any, name: str, table: Any) -> list[str]:
+    """What an owner would regret."""
+    budget = declared.budget
+    found = _source(declared, name, table)
+    if table.public:
+        return found
+    if not any(facts.type not in ("id", "never") for facts in table.columns.values()):
+        found.append(f"table {name} declares no column that may be used.")
+    if table.size and budget.delta and budget.delta * table.size > 0.1:
+        found.append(f"delta {float(budget.delta):g} is not far below 1/{table.size:,}: it allows naming somebody outright.")
+    if budget.epsilon > 20:
+        found.append("epsilon above 20 is no meaningful privacy.")
+    for column, facts in table.columns.items():
+        if facts.type in ("int", "float", "decimal") and facts.bounds is None:
+            found.append(f"{name}.{column} has no bounds, so it cannot be added or averaged.")
+        if facts.type == "cat" and facts.keys is None and not budget.delta:
+            found.append(f"{name}.{column} has private keys, which take a delta; the budget has none.")
+        if facts.type in ("int", "float") and facts.bounds is not None and math.isfinite(float(facts.bounds[1])):
+            low, high = (float(bound) for bound in facts.bounds)
+            if table.size and high - low > 1e6 * table.size:
+                found.append(f"{name}.{column} is very wide for {table.size:,} people: sums and means will be mostly noise.")
+    return found
+
+
+def _source(declared: Any, name: str, table: Any) -> list[str]:
+    """Whether the source is there and its header has every declared column; no row is read."""
+    from sordino.engines.source import open_source
+
+    if "://" in table.source or table.source.startswith("spark:"):
+        return []  # a database is asked when it is opened
+    try:
+        engine = open_source(table.source, ())
+    except SordinoError as error:
+        return [f"{name}: {error.what}"]
+    with contextlib.closing(engine):
+        missing = [column for column in table.columns if column not in engine.header()]
+    return [f"{name}: the source has no column {column!r}." for column in missing]
+
+
+def _notes(declared: Any) -> list[str]:
+    """What an owner should be sure of."""
+    unit, budget, found = declared.unit, declared.budget, []
+    if unit.column is None:
+        found.append("every row counts as a person. If somebody has several rows, name their column: unit_column.")
+    caps = {name: cap for name, cap in budget.analysts.items() if cap > budget.epsilon}
+    found += [f"{name} may spend epsilon {float(cap):g}, more than the dataset has." for name, cap in caps.items()]
+    if budget.max_per_release is not None and budget.max_per_release >= budget.epsilon:
+        found.append("one release may spend the whole budget: max_per_release is no ceiling.")
+    if not any(table.size for table in declared.tables.values() if not table.public):
+        found.append("no table says its size, so --within asks for a released count first.")
+    return found

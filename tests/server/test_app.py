@@ -1,0 +1,82 @@
+"""What an application is made of: a ledger in SQLite or PostgreSQL, and no way to pin a draw or a clock but in Python."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+
+import pytest
+import typer
+
+import sordino
+from ledger.conftest import POSTGRES, postgres  # noqa: F401
+from sordino.cli import app
+from sordino.ledger.sqlite import SqliteStore
+from sordino.server.app import Limits, create_app
+
+from .hall import Visitor, write
+
+COUNT = "SELECT COUNT(*) AS n FROM admissions"
+ROOMS = Path(sordino.__file__).parent
+
+
+def test_the_ledger_is_a_sqlite_file_by_default(hall):
+    assert isinstance(hall.app.app.app.state.house.datasets["hospital"].ledger._store, SqliteStore)
+
+
+@POSTGRES
+def test_a_ledger_in_postgres_is_charged_once_and_remembers_over_a_restart(tmp_path, request):
+    address = request.getfixturevalue("postgres").address
+    file = write(tmp_path, name="ward", ledger=address)
+    first = Visitor(file)
+    token = first.token()
+    paid = first.pay(token, COUNT, "k", epsilon="0.5")
+    assert paid.status_code == 200
+    assert first.pay(token, COUNT, "j", epsilon="9").status_code == 402
+    first.close()
+    second = Visitor(file)
+    try:
+        assert second.pay(token, COUNT, "k", epsilon="0.5").content == paid.content
+        assert second.spent(token) == 0.5
+        owner = second.token("boss", "owner")
+        assert second.ask("GET", "/v1/ledger", owner).json()["verified"] is True
+    finally:
+        second.close()
+
+
+def test_draws_and_clock_enter_by_arguments_in_python_and_by_nothing_else(tmp_path):
+    assert set(inspect.signature(create_app).parameters) == {"config", "execute", "clock", "limits"}
+    serve = typer.main.get_command(app).commands["serve"]
+    assert {option.name for option in serve.params} == {"files", "host", "port", "certificate", "key", "behind_https", "log"}
+    for room in ("noise", "session", "server", "engines", "mechanisms", "statistics"):
+        for module in (ROOMS / room).rglob("*.py"):
+            text = module.read_text(encoding="utf-8")
+            assert "os.environ[" not in text, module
+            assert "environ.get" not in text, module
+            assert "getenv" not in text, module
+            assert room != "server" or "default_rng" not in text, module
+
+
+def test_a_header_a_cookie_or_a_field_that_asks_for_a_seed_changes_nothing(tmp_path):
+    hall = Visitor(write(tmp_path, epsilon=100, purses=""), limits=Limits(rate=10_000, burst=10_000))
+    try:
+        token, seen = hall.token(), set()
+        plan = hall.plan(token, COUNT)
+        pins = {"X-Seed": "1", "X-Sordino-Draw": "0", "X-Sordino-Clock": "0", "Cookie": "seed=1"}
+        for turn in range(12):
+            body = {"epsilon": "0.01", "fresh": True}
+            found = hall.ask("POST", f"/v1/plans/{plan}/release?seed=1&draw=0", token, f"k{turn}", json=body, headers=pins)
+            seen.add(found.json()["columns"]["n"][0])
+        assert len(seen) > 6, "twelve draws of a scale of hundreds: that six of them agree has a chance below 1e-12"
+        refused = hall.ask("POST", f"/v1/plans/{plan}/release", token, "seeded", json={"epsilon": "0.01", "seed": 1})
+        assert refused.status_code == 422
+    finally:
+        hall.close()
+
+
+@pytest.mark.parametrize("wrong", [[], ["hospital.toml", "hospital.toml"]])
+def test_no_dataset_or_one_twice_is_refused(tmp_path, monkeypatch, wrong):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path)
+    with pytest.raises(sordino.errors.QueryError, match="SRD-204"):
+        create_app(wrong)
