@@ -26,7 +26,7 @@ def opened(**facts: Any) -> Any:
 
 def test_the_planner_chooses_by_public_facts_and_the_card_says_what() -> None:
     with opened(size=2000) as people:
-        for column, words in (("x", "two stages, quartiles at 10.4% of epsilon"), ("s", "trimmed mean at 10%")):
+        for column, words in (("x", "two stages, quantiles 0.113 and 0.887 at 27% of epsilon"), ("s", "trimmed mean at 10%")):
             release = people.mean(column).release(epsilon=1)
             assert release.value == pytest.approx(50, abs=3)
             assert words in release.card["mechanism"]

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 from statistics_world import Copies, World, context, seeded
 
+import sordino as sd
 from sordino import statistics as st
 from sordino.errors import QueryError
 from sordino.lab import audit
 from sordino.schema.column import Column
-from sordino.statistics.staged import ROW, StagedStep, staging_pays
+from sordino.statistics.staged import OUTERMOST, QUARTILES, ROW, StagedStep, outer_level, staging_pays
 
 WIDE = Column("x", "float", (-10_000, 10_000))
 SMALL = Column("x", "int", (0, 3))
@@ -181,3 +182,21 @@ def test_a_mean_beside_a_count_is_still_read_off_one_draw() -> None:
     assert len(st.plan_steps(asked, ONE, Fraction(0), about).parts) == 1
     alone = {"n": st.count(), "a": st.mean("x", "two_stage"), "s": st.sum("x")}
     assert len(st.plan_steps(alone, ONE, Fraction(0), about).parts) == 2
+
+
+def test_limits_are_taken_from_farther_out_the_more_rows_there_are() -> None:
+    grid = WIDE.grid()
+    found = [outer_level(grid, ONE, context(WIDE, rows=rows)) for rows in (None, 100, 1_000, 3_000, 30_000, 10**6)]
+    assert found == sorted(found, reverse=True)
+    assert found[0] == found[1] == QUARTILES[0]
+    assert found[-1] == OUTERMOST
+    assert found[3] < Fraction(1, 10)
+
+
+@pytest.mark.parametrize("rows", [3_000, 20_000])
+def test_a_column_of_zeros_and_a_few_large_values_keeps_its_mean(rows: int) -> None:
+    x = np.where(np.arange(rows) % 5, 0.0, 20_000.0 + 10 * (np.arange(rows) % 1_000))
+    with sd.table({"x": x}, bounds={"x": (0, 1e6)}, size=rows, budget=sd.Budget(1), ledger=":memory:") as t:
+        assert "two stages" in t.mean("x").settle(1).mechanism
+        answers = sd.lab.simulate(t.mean("x"), epsilon=1, repeats=40)
+    assert np.abs(np.median(answers) / x.mean() - 1) < 0.2

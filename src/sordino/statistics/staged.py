@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -26,13 +27,15 @@ from sordino.summaries import Ask, Draw
 from sordino.summaries.clip import Clipped
 from sordino.summaries.totals import Item, Ranks
 
-__all__ = ["StagedStep", "far_quartile", "quartile_mechanism", "quartile_share", "staging_pays"]
+__all__ = ["StagedStep", "far_quartile", "outer_level", "quartile_mechanism", "quartile_share", "staging_pays"]
 
 QUARTILES = (Fraction(1, 4), Fraction(3, 4))
 MOST = Fraction(3, 20)  # of epsilon, for one quartile
 RARE = 1e-5  # how often a quartile may end up among the bounds instead of the rows
 ROW = 2**BITS  # one row's contribution to the two halves, in drawn units
 LEAST_REACH = Fraction(7, 2)  # quartile distances beyond either quartile: serves bells and incomes alike
+OUTERMOST = Fraction(1, 100)  # the level of the drawn quantiles where rows are plenty
+BELL = 1.349  # quartile distance of a bell, in standard deviations
 TIGHT = 10.0  # bounds this many standard deviations apart are tight, and staging may cost hardly anything there
 REGRET = 1.1
 NARROW = 1000  # units of the column: bounds no farther apart (percentages, ages, scores, shares) were chosen to fit, and are used
@@ -45,22 +48,33 @@ def quartile_mechanism(grid: Grid, q: Fraction, epsilon: Fraction, context: Cont
     return QuantileExponential(price.epsilon, q, 0, grid.width, context.unit.max_rows, price.relation, "arsinh", origin, one_unit(grid))
 
 
-def far_quartile(grid: Grid, epsilon: Fraction, context: Context) -> float:
-    """How many rows a quartile needs on its far side, at this price, not to be drawn among the empty octaves more than rarely.
+def far_quartile(grid: Grid, epsilon: Fraction, context: Context, level: Fraction = QUARTILES[0]) -> float:
+    """How many rows a quantile needs on its far side, at this price, not to be drawn among the empty octaves more than rarely.
 
-    An octave away from the rows weighs at most as much as ten times the stretch that holds the middle of them; a quarter of the rows
-    beyond the quartile outweighs all octaves as soon as e^{-rate n/4} is rare among them.
+    An octave away from the rows weighs at most as much as ten times the stretch that holds the middle of them; the rows beyond the
+    quantile outweigh all octaves as soon as e^{-rate rows} is rare among them.
     """
-    mechanism = quartile_mechanism(grid, QUARTILES[0], epsilon, context)
+    mechanism = quartile_mechanism(grid, level, epsilon, context)
     octaves = 2 * max(mechanism.measure.octaves, 1)
     return math.log(10 * octaves / RARE) / float(mechanism.rate)
 
 
-def quartile_share(grid: Grid, epsilon: Fraction, context: Context) -> Fraction:
-    """The part of epsilon one quartile takes: what it needs at the public number of rows, at most 15%; a few percent of a large table."""
+def outer_level(grid: Grid, epsilon: Fraction, context: Context) -> Fraction:
+    """How far out the limits are taken from, by the public number of rows: quartiles of a small table, 1% and 99% of a large one.
+
+    Farther out, fewer rows hide beyond the limits: a column of zeros and a few large values has no quartiles that tell of them.
+    """
+    if not context.rows:
+        return QUARTILES[0]
+    needed = far_quartile(grid, epsilon * MOST, context, OUTERMOST) / context.rows
+    return min(QUARTILES[0], max(OUTERMOST, Fraction(math.ceil(needed * 1000), 1000)))
+
+
+def quartile_share(grid: Grid, epsilon: Fraction, context: Context, level: Fraction = QUARTILES[0]) -> Fraction:
+    """The part of epsilon one quantile takes: what it needs at the public number of rows, at most 15%; a few percent of a large table."""
     if not context.rows:
         return MOST
-    needed = far_quartile(grid, epsilon, context) / (context.rows / 4)
+    needed = far_quartile(grid, epsilon, context, level) / (context.rows * level)
     return min(MOST, Fraction(math.ceil(needed * 1000), 1000))
 
 
@@ -72,7 +86,7 @@ def staging_pays(grid: Grid, epsilon: Fraction, context: Context) -> bool:
     """
     if not context.rows or context.grouped or grid.width <= NARROW * one_unit(grid):
         return False
-    rows, share = context.rows, quartile_share(grid, epsilon, context)
+    rows, share = context.rows, quartile_share(grid, epsilon, context, outer_level(grid, epsilon, context))
     if far_quartile(grid, epsilon * MOST, context) > rows / 4:
         return False
     noise = TIGHT * context.unit.max_rows / (float(per_group(epsilon, Fraction(0), context).epsilon) * math.sqrt(rows))  # over sampling
@@ -81,16 +95,18 @@ def staging_pays(grid: Grid, epsilon: Fraction, context: Context) -> bool:
 
 @dataclass(frozen=True)
 class StagedStep:
-    r"""Draw the quartiles, then the mean of the column moved into [q25 - h w, q75 + h w], w their distance.
+    r"""Draw the quantiles p and 1 - p, then the mean of the column moved into [q_p - h w, q_{1-p} + h w], w their distance.
 
-    Theorem. With price s for each quartile and the two halves (the sum, where n is public) of the moved column at epsilon - 2 s, the
+    Theorem. With price s for each quantile and the two halves (the sum, where n is public) of the moved column at epsilon - 2 s, the
     release is epsilon-DP, and the limits may be published.
-    Proof. The quartiles are s-DP each. The limits are a function of what was drawn and of public facts; given them, x -> min(max(x, low),
+    Proof. The quantiles are s-DP each. The limits are a function of what was drawn and of public facts; given them, x -> min(max(x, low),
     high) is a map of rows, and the halves of its values have the L1 sensitivity of the halves of any column between low and high: high -
     low for one row, here divided by that width. Sequential composition. QED
     Values beyond the limits count as the limits: what is estimated is the mean of the moved column, and the interval is about that.
-    The reach h grows with the square root of the public number of rows, as far as noise stays below two thirds of the error of sampling.
-    Quartiles that coincide say that half the rows are equal and nothing about the others, so the limits are then the bounds.
+    The level p falls from 1/4 to 1/100 as the public number of rows grows, and the reach h grows with its square root, as far as noise
+    stays below two thirds of the error of sampling. Quantiles that coincide say that most rows are equal and nothing about the others,
+    so the limits are then the bounds. A small table whose rows are mostly equal has all else beyond its limits: ask for
+    method="clamped" there.
     """
 
     column: str
@@ -104,8 +120,16 @@ class StagedStep:
         _ = self.mechanisms, self.noise  # every refusal comes before the charge
 
     @cached_property
+    def level(self) -> Fraction:
+        return outer_level(self.grid, self.epsilon, self.context)
+
+    @property
+    def levels(self) -> tuple[Fraction, Fraction]:
+        return self.level, 1 - self.level
+
+    @cached_property
     def share(self) -> Fraction:
-        return quartile_share(self.grid, self.epsilon, self.context)
+        return quartile_share(self.grid, self.epsilon, self.context, self.level)
 
     @property
     def rest(self) -> Fraction:
@@ -113,7 +137,7 @@ class StagedStep:
 
     @cached_property
     def mechanisms(self) -> tuple[QuantileExponential, ...]:
-        return tuple(quartile_mechanism(self.grid, q, self.epsilon * self.share, self.context) for q in QUARTILES)
+        return tuple(quartile_mechanism(self.grid, q, self.epsilon * self.share, self.context) for q in self.levels)
 
     @cached_property
     def size(self) -> int | None:
@@ -133,11 +157,13 @@ class StagedStep:
 
     @cached_property
     def reach(self) -> Fraction:
-        """h: how many quartile distances the limits lie beyond the quartiles."""
+        """h: how many of their distances the limits lie beyond the drawn quantiles; of a bell the limits are as wide at every level."""
         if not self.context.rows:
             return LEAST_REACH
         spread = math.sqrt(self.context.rows) / (2.5 * max(self.scale, 1e-9))  # w whose noise is two thirds of the error of sampling
-        return max(LEAST_REACH, Fraction(math.floor((spread - 1) / 2 * 8), 8))
+        apart = -2 * NormalDist().inv_cdf(float(self.level)) / BELL
+        wide = max(1 + 2 * float(LEAST_REACH), spread) / apart
+        return Fraction(math.floor(max(wide - 1, 1.0) / 2 * 8 + 1e-6), 8)
 
     @property
     def cost(self) -> Cost:
@@ -145,8 +171,9 @@ class StagedStep:
 
     @property
     def name(self) -> str:
-        spent = f"quartiles at {float(200 * self.share):.3g}% of epsilon"
-        return f"two stages, {spent}, values moved into limits {float(self.reach):.4g} quartile distances beyond them"
+        drawn = "quartiles" if self.level == QUARTILES[0] else f"quantiles {float(self.level):.3g} and {float(1 - self.level):.3g}"
+        spent = f"{drawn} at {float(200 * self.share):.3g}% of epsilon"
+        return f"two stages, {spent}, values moved into limits {float(self.reach):.4g} of their distances beyond them"
 
     def certificates(self) -> Sequence[Certificate]:
         return (*(mechanism.certificate() for mechanism in self.mechanisms), self.noise.certificate())
@@ -162,7 +189,7 @@ class StagedStep:
     def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
         named = groups if self.context.private_keys else None
         found = []
-        for windows in ask(Ranks(self.column, QUARTILES, max(m.radius for m in self.mechanisms), named)):
+        for windows in ask(Ranks(self.column, self.levels, max(m.radius for m in self.mechanisms), named)):
             pairs = zip(self.mechanisms, windows, strict=True)
             found.append(self.limits([m.release(lambda _, window=window: window, draw) for m, window in pairs]))  # type: ignore[misc]
         limits = np.array(found, object)
