@@ -24,7 +24,8 @@ def value(query: Any) -> Any:
 def income(folder: Path, *, draws: int, seconds: float) -> Any:
     x = np.load(folder / "income.npy")
     table = opened({"v": x}, bounds={"v": ENDS})
-    fixed = opened({"v": x}, bounds={"v": ENDS}, relation="replace", size=len(x))
+    whole = {"v": {"type": "float", "bounds": ENDS, "nulls": 0}}  # a row without a value counts as 0, so that the number of rows is public
+    fixed = opened({"v": x}, columns=whole, relation="replace", size=len(x))
     questions = {
         "count": value(table.where(f"v >= {RICH}").count()),
         "sum": value(table.sum("v")),
