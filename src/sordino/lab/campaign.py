@@ -1,6 +1,6 @@
 """The whole audit: the catalogue and every question, at several prices, between hostile neighbours, on two processes.
 
-    python -m sordino.lab.campaign [--quick] [--only WORDS] [--jobs 2] [--seconds 0.3] [--folder build/audit] [--page docs/audit.md]
+    python -m sordino.lab.campaign [--quick] [--only WORDS] [--jobs 2] [--seconds 0.1] [--folder build/audit] [--page docs/audit.md]
 
 Results are appended to a file as they come: after Ctrl-C the same command goes on where it stopped. The exit code is 1 if anything was
 refuted or could not be audited.

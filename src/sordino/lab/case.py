@@ -46,7 +46,7 @@ FEWEST = 300  # trials on a dataset below which an audit can hardly show anythin
 class Effort:
     """How much is done: seconds per sampled case, the most trials on a dataset, listed outcomes, canaries, and the error of one case."""
 
-    seconds: float = 0.3
+    seconds: float = 0.1
     most: int = 2_000_000
     listed: int = 3_000
     canaries: int = 100_000

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -69,15 +70,15 @@ class Added:
         if not self.discrete:
             _ = self.mechanism  # refuses noise of impossible width before anything is charged
 
-    @property
+    @cached_property
     def scale(self) -> Fraction:
         return self.reach / self.epsilon
 
-    @property
+    @cached_property
     def discrete(self) -> bool:
         return self.scale < COARSE
 
-    @property
+    @cached_property
     def mechanism(self) -> Laplace:
         return Laplace(self.epsilon, Fraction(self.reach), self.moved, Fraction(1))
 

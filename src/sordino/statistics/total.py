@@ -74,19 +74,27 @@ class SumStep:
     def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
         rows, total = read_totals(ask, (Item("rows", self.column), Item("sum", self.column)), groups)
         drawn = self.noise.around(self.locations(rows, total), draw).tolist()
-        return [Answer(self._number(v), *self._ends(v, LEVEL), raw=(v,)) for v in drawn]
+        far = self.noise.radius(LEVEL)
+        return [Answer(self._number(v), *self._ends(v, far), raw=(v,)) for v in drawn]
 
-    def _ends(self, drawn: int, level: float) -> tuple[Any, Any]:
-        radius = self.noise.radius(level)
+    def _ends(self, drawn: int, far: int) -> tuple[Any, Any]:
         cut = 0 if self.unit.denominator == 1 else 1
-        return self._number(drawn - radius), self._number(drawn + radius + cut)
+        return self._number(drawn - far), self._number(drawn + far + cut)
+
+    @cached_property
+    def _one(self) -> tuple[int, int]:
+        """One drawn unit in the column's own, as a fraction of whole numbers: there may be a million groups."""
+        value = self.grid.step / self.unit
+        return value.numerator, value.denominator
 
     def _number(self, drawn: int) -> Any:
-        value = drawn / self.unit * self.grid.step
-        return int(value) if self.grid.kind in ("int", "bool") else float(value)
+        top, bottom = self._one
+        if self.grid.kind in ("int", "bool"):
+            return abs(drawn) * top // bottom * (1 if drawn >= 0 else -1)
+        return drawn * top / bottom
 
     def interval(self, answer: Answer, level: float) -> tuple[Any, Any]:
-        return self._ends(int(answer.raw[0]), level)
+        return self._ends(int(answer.raw[0]), self.noise.radius(level))
 
     def width(self, rows: int | None, level: float = LEVEL) -> float:
         return float(self.noise.radius(level) / self.unit * self.grid.step)
