@@ -127,7 +127,7 @@ def test_a_question_is_replayed_on_two_tables_and_priced(monkeypatch):
         found = replay(total, here, there, epsilon=1)
         assert found.ok, found
         assert found.spent.epsilon == pytest.approx(1, rel=1e-6)
-        monkeypatch.setattr(Added, "scale", property(lambda self, scale=Added.scale: scale.fget(self) / 2))
+        monkeypatch.setattr(Added, "scale", property(lambda self, scale=Added.scale: scale.func(self) / 2))
         quiet = replay(total, here, there, epsilon=1)
         assert quiet.verdict == "refuted"
         assert "the draws cost epsilon 2" in quiet.differences[-1]

@@ -58,3 +58,15 @@ def test_what_has_no_rule_is_not_priced():
     assert spent([(Categorical((1, 2)), Categorical((2, 1)))], (1, 0)) is None
     assert witness(LaplaceLaw().at(0, ONE), GaussianLaw().at(0, ONE)) is None
     assert spent([(UniformInteger(0, 3), UniformInteger(0, 3))], (1, 0)).epsilon == 0
+
+
+def test_a_draw_that_another_may_withhold_costs_at_most_its_own_price():
+    """With a test before it the noise is shown only sometimes: its delta is a bound, and a bound refutes nothing."""
+    moved = (LaplaceLaw().at(0, Fraction(1)), LaplaceLaw().at(5, Fraction(1)))
+    test = (Bernoulli.of(Fraction(1, 50)),) * 2
+    assert spent([moved], (1, 0.02)).exact
+    found = spent([test, moved], (1, 0.02))
+    assert found.delta > 0.02
+    assert not found.exact
+    noise = (GaussianLaw().at(0, Fraction(1)), GaussianLaw().at(5, Fraction(1)))
+    assert spent([(noise[0], noise[0]), noise], (1, 0.02)).exact

@@ -105,9 +105,10 @@ def _values(mechanism: Any, request: Value) -> Iterator[Specimen]:
 
 def _scores(mechanism: Any, _: Scores) -> Iterator[Specimen]:
     far, back = mechanism.sensitivity, 0 if mechanism.monotone else -mechanism.sensitivity
-    yield Specimen("two ties", [5 * far, 5 * far, 0], [5 * far + back, 6 * far, 0])
-    yield Specimen("a leader", [9 * far, 0, 0], [9 * far + back, far, far])
-    yield Specimen("all ties", [0] * 5, [far, *[back] * 4])
+    more = max(0, getattr(mechanism, "k", 1) - 2)  # one candidate more than there are places
+    yield Specimen("two ties", [5 * far, 5 * far, *[0] * (1 + more)], [5 * far + back, 6 * far, *[0] * (1 + more)])
+    yield Specimen("a leader", [9 * far, *[0] * (2 + more)], [9 * far + back, *[far] * (2 + more)])
+    yield Specimen("all ties", [0] * (5 + more), [far, *[back] * (4 + more)])
 
 
 def _counts(mechanism: Any, _: Counts) -> Iterator[Specimen]:

@@ -25,7 +25,8 @@ ROUNDING = 1e-6  # relative, of integrals over a net
 class Spent:
     """The price of a transcript between two neighbours: the epsilon it needs (infinite without a delta), and delta at the claim.
 
-    `exact` is false where delta is only bounded, by the worst release of this epsilon.
+    `exact` is false where delta is only bounded: by the worst release of this epsilon, or because other draws decide whether the one
+    that differs is shown at all, as the test of propose-test-release does.
     """
 
     epsilon: float
@@ -45,7 +46,8 @@ def spent(laws: Iterable[tuple[Any, Any]], claim: tuple[float, float]) -> Spent 
     Proof. Given the same outcomes so far, neighbours draw from the two laws of a turn. Log-ratios of turns add; those of Gaussians
     are jointly Gaussian. Everything released is a function of the outcomes and of public facts. QED
     """
-    found = [None if one == other else witness(one, other) for one, other in map(_plain, laws) if one != other]
+    turns = list(map(_plain, laws))
+    found = [witness(one, other) for one, other in turns if one != other]
     if not found:
         return Spent(0.0, 0.0)
     if any(pair is None for pair in found):
@@ -53,7 +55,7 @@ def spent(laws: Iterable[tuple[Any, Any]], claim: tuple[float, float]) -> Spent 
     pairs: list[Witness] = [pair for pair in found if pair is not None]
     total = sum(pair.sup() for pair in pairs)
     if len(pairs) == 1:
-        return Spent(total, pairs[0].delta(claim[0]))
+        return Spent(total, pairs[0].delta(claim[0]), exact=len(turns) == 1 or all(map(_gaussian, turns)))
     if all(isinstance(pair, GaussianShift) for pair in pairs):
         mu = math.sqrt(sum(pair.mu**2 for pair in pairs if isinstance(pair, GaussianShift)))
         return Spent(math.inf, gaussian_delta(mu, claim[0]))
@@ -62,7 +64,11 @@ def spent(laws: Iterable[tuple[Any, Any]], claim: tuple[float, float]) -> Spent 
     return None
 
 
-def _plain(pair: tuple[Any, Any]) -> tuple[Any, Any]:
+def _gaussian(pair: tuple[_Turn, _Turn]) -> bool:
+    return isinstance(getattr(pair[0].law, "law", None), GaussianLaw)
+
+
+def _plain(pair: tuple[Any, Any]) -> tuple[_Turn, _Turn]:
     """Laws with arrays in them cannot be compared; as lists they can."""
     return _Turn(pair[0]), _Turn(pair[1])
 
