@@ -18,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from multiprocessing import get_context
 from pathlib import Path
 
 import duckdb
@@ -67,20 +68,26 @@ def people(repeats: int) -> dict[str, float]:
 
 @contextlib.contextmanager
 def many_rows(n: int = 10_000_000, groups: int = 10_000, people: int | None = None) -> Iterator[Path]:
-    """Rows of people in groups of very different sizes, ten rows a person unless said otherwise, written by the database itself."""
+    """Rows of people in groups of very different sizes, ten rows a person unless said otherwise; made elsewhere, for memory is measured."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "rows.parquet"
+        child = get_context("spawn").Process(target=write_rows, args=(path, n, groups, people or max(n // 10, 1)))
+        child.start()
+        child.join()
+        yield path
+
+
+def write_rows(path: Path, n: int, groups: int, people: int) -> None:
     rng = np.random.default_rng(1)
     weights = np.arange(1, groups + 1) ** -0.5
-    with tempfile.TemporaryDirectory() as folder:
-        rows = {
-            "person": rng.integers(0, people or max(n // 10, 1), n),
-            "g": np.searchsorted(np.cumsum(weights / weights.sum()), rng.random(n)).clip(0, groups - 1),
-            "v": np.minimum(rng.lognormal(3, 1, n), 1_000),
-        }
-        path = Path(folder) / "rows.parquet"
-        with duckdb.connect() as connection:
-            connection.register("rows", rows)
-            connection.execute(f"COPY rows TO '{path}' (FORMAT parquet)")
-        yield path
+    rows = {
+        "person": rng.integers(0, people, n),
+        "g": np.searchsorted(np.cumsum(weights / weights.sum()), rng.random(n)).clip(0, groups - 1),
+        "v": np.minimum(rng.lognormal(3, 1, n), 1_000),
+    }
+    with duckdb.connect() as connection:
+        connection.register("rows", rows)
+        connection.execute(f"COPY rows TO '{path}' (FORMAT parquet)")
 
 
 def peak_while(action: Callable[[], object]) -> float:

@@ -25,7 +25,7 @@ Task = Callable[..., Any]
 def serve(tasks: Mapping[str, Task]) -> None:
     """Do the task named on the command line and print what came of it."""
     warnings.simplefilter("ignore")
-    found = tasks[sys.argv[1]](Path(sys.argv[2]), **json.loads(sys.argv[3]))
+    found = tasks[sys.argv[1]](Path(sys.argv[2]), **json.loads(Path(sys.argv[3]).read_text()))
     print(json.dumps(found))
 
 
