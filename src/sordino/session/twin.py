@@ -40,18 +40,18 @@ class Twin:
     engine: Any
     guess: bool
 
-    def values(self, plan: Settled, name: str, repeats: int) -> NDArray[np.float64]:
-        """That many simulated answers of one statistic: one row per repeat, one column per group and part; nan where refused."""
-        held = conversations(plan, self.engine, SALT, repeats)
+    def values(self, plan: Settled, name: str, repeats: int, few: int | None = None) -> NDArray[np.float64]:
+        """Simulated answers of one statistic: one row per repeat, one column per group and part; nan where refused."""
+        held = conversations(plan, self.engine, SALT, repeats, few)
         out = [[number for answer in answers[name] for number in _numbers(answer.value)] for _, answers in held]
         width = max(map(len, out), default=0)
-        return np.array([row + [math.nan] * (width - len(row)) for row in out]).reshape(repeats, width)
+        return np.array([row + [math.nan] * (width - len(row)) for row in out]).reshape(len(out), width)
 
 
-def conversations(plan: Settled, engine: Any, salt: int, repeats: int) -> list[tuple[Groups, Answers]]:
+def conversations(plan: Settled, engine: Any, salt: int, repeats: int, few: int | None = None) -> list[tuple[Groups, Answers]]:
     """The same release again and again on one bounded table: NOT PRIVATE but on public rows.
 
-    All at once where a question without groups allows it, as if every repeat were a group of its own.
+    All at once where a question without groups allows it, as if every repeat were a group of its own; elsewhere only `few` times, if given.
     """
     with ExitStack() as stack:
         opened: dict[Frame, Remembered] = {}
@@ -70,7 +70,7 @@ def conversations(plan: Settled, engine: Any, salt: int, repeats: int) -> list[t
                 return [(None, {name: cells[i : i + 1] for name, cells in answers.items()}) for i in range(repeats)]
             except Single:
                 pass
-        return [converse(1) for _ in range(repeats)]
+        return [converse(1) for _ in range(few or repeats)]
 
 
 class Single(Exception):
