@@ -14,6 +14,7 @@ from sordino.privacy.discrete import Bernoulli
 from sordino.privacy.families import LaplaceLaw
 from sordino.session.table import table
 from sordino.statistics.added import Added
+from sordino.statistics.reach import Reach
 from sordino.summaries import Near, Nearness, Rung, Value
 
 SMALL = Fraction(1, 10**6)
@@ -131,6 +132,24 @@ def test_a_question_is_replayed_on_two_tables_and_priced(monkeypatch):
         quiet = replay(total, here, there, epsilon=1)
         assert quiet.verdict == "refuted"
         assert "the draws cost epsilon 2" in quiet.differences[-1]
+
+
+@pytest.mark.parametrize("most", [2, 5])
+def test_somebody_in_all_of_few_public_groups_costs_the_price_and_no_more(most, monkeypatch):
+    facts = {"unit": "who", "max_rows": 1, "max_groups": most, "keys": {"side": ["left", "right"]}, "budget": sd.Budget(9)}
+
+    def asked(people):
+        return people.group_by("side").count()
+
+    with (
+        sd.table({"who": ["a"], "side": ["left"]}, **facts, ledger=":memory:") as here,
+        sd.table({"who": ["a", "b", "b"], "side": ["left", "left", "right"]}, **facts, ledger=":memory:") as there,
+    ):
+        found = replay(asked, here, there, epsilon=1)
+        assert found.ok, found
+        assert found.spent.epsilon == pytest.approx(1, rel=1e-6)
+        monkeypatch.setattr(Reach, "touched", property(lambda _: 1))  # as if a person were in one group
+        assert "the draws cost epsilon 2" in replay(asked, here, there, epsilon=1).differences[-1]
 
 
 def test_what_is_neither_a_mechanism_nor_a_question_is_refused():

@@ -89,10 +89,12 @@ class Parquet:
     def stored(self, cursor: Any) -> dict[str, str]:
         """The stored types, asked for again only when a file was written."""
         stamp = written(self.paths)
-        if stamp not in self.known:
+        found = self.known.get(stamp)
+        if found is None:  # returned from here, not read back: another release may be forgetting at the same time
+            found = _described(cursor, self.relation)
             self.known.clear()
-            self.known[stamp] = _described(cursor, self.relation)
-        return self.known[stamp]
+            self.known[stamp] = found
+        return found
 
 
 @dataclass(frozen=True)

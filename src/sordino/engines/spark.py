@@ -64,15 +64,18 @@ class Spark(Reader):
                 rows.createOrReplaceTempView("bounded")
                 yield Remote(cursor, text, "bounded")
             finally:
-                with contextlib.suppress(Exception):  # a cluster that is gone keeps nothing, and an answer already read is still one
-                    rows.unpersist(blocking=True)
-                    cursor.close()
+                for forget in (cursor.close, lambda: rows.unpersist(blocking=True)):
+                    with contextlib.suppress(Exception):  # a cluster that is gone keeps nothing, and an answer already read is still one
+                        forget()
 
     @contextlib.contextmanager
     def _scanned(self, frame: Frame) -> Iterator[tuple[Any, str]]:
         """A session nobody else uses meanwhile, over the same cluster, in which HELD are the columns the frame reads."""
         user, name = self._frame.sparkSession, f"sordino_{os.getpid()}_{next(_numbers)}"
-        session = self._idle.pop() if self._idle else pinned(user)
+        try:
+            session = self._idle.pop()
+        except IndexError:  # asked and taken in one step: two releases at once must not want the same one
+            session = pinned(user)
         places = {column: f"c{i}" for i, column in enumerate(self._types)}
         # renamed by position: names that differ by case alone are different columns
         self._frame.toDF(*places.values()).createGlobalTempView(name)
