@@ -10,6 +10,7 @@ import http.client
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -66,8 +67,9 @@ class Served:
         command = [sys.executable, __file__, "--serve", str(self.file), "--port", str(self.port)]
         self.running = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=dict(os.environ))
         assert self.running.stderr is not None
-        found = re.search(r"127\.0\.0\.1:(\d+)", self.running.stderr.readline())
-        assert found
+        said = self.running.stderr.readline()
+        found = re.search(r"127\.0\.0\.1:(\d+)", said)
+        assert found, said + self.running.stderr.read()
         self.port = int(found[1])
 
     def kill(self) -> None:
@@ -179,6 +181,22 @@ class Load:
         return counted
 
 
+def in_process(folder: Path, seconds: float = 3.0) -> float:
+    """Releases a second of the same questions by one caller who has the library and no server."""
+    file = folder / "alone.toml"
+    shutil.copy(folder / "bench.parquet", folder / "alone.parquet")  # data have one ledger
+    file.write_text(DATASET.format(cap=1_000_000).replace("bench", "alone"), encoding="utf-8")
+    with sd.open(file) as opened:
+        asked = [opened.sql(Plan.of(question(number)).sql) for number in range(100)]
+        for query in asked:
+            query.release(epsilon=str(float(EACH)), fresh=True)
+        done, begin = 0, time.perf_counter()
+        while time.perf_counter() < begin + seconds:
+            asked[done % len(asked)].release(epsilon=str(float(EACH)), fresh=True)
+            done += 1
+        return done / (time.perf_counter() - begin)
+
+
 def verdict(good: bool) -> str:
     return "reached" if good else "MISSED"
 
@@ -192,7 +210,7 @@ def main(options: argparse.Namespace) -> None:
         file = folder / "bench.toml"
         file.write_text(DATASET.format(cap=float(EACH * paid)), encoding="utf-8")
         tokens = [Tokens.beside(file).add(f"analyst{i}") for i in range(options.analysts)]
-        own = spends(folder, 64, 3.0)["per_second"]
+        own, alone = spends(folder, 64, 3.0)["per_second"], in_process(folder)
         served = Served(file)
         try:
             people = [Analyst(served.port, token) for token in tokens]
@@ -228,6 +246,8 @@ def main(options: argparse.Namespace) -> None:
         rate = load.before / load.lived
         print(f"releases a second until it was killed {rate:,.0f}; the ledger alone, 64 writers: {own:,.0f} charges a second")
         print(f"that is {rate / own:.3f} of it, {verdict(rate >= SHARE * own)} (target {SHARE})")
+        print(f"for comparison, of the ledger's rate: price lists from memory, no charge, no data {len(quiet) / looking / own:.3f}")
+        print(f"one caller in one process without HTTP: {alone:,.0f} releases a second, so the server makes {rate / alone:.2f} of that")
 
 
 if __name__ == "__main__":

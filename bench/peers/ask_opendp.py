@@ -25,12 +25,14 @@ def plus_laplace(transformation: Any, epsilon: float, moved: int = 1) -> Any:
 
 
 def quantile(epsilon: float, level: float, candidates: list[int], upper: int = MOST) -> Any:
-    """The measurement that spends epsilon when one row comes or goes."""
+    """The measurement that spends epsilon when one row comes or goes; the price is inverse to the scale."""
 
     def made(scale: float) -> Any:
         return dp.m.make_private_quantile(*space(upper=upper), dp.max_divergence(), candidates, level, scale)
 
-    return made(dp.binary_search(lambda scale: made(scale).map(1) <= epsilon, bounds=(1e-3, 1e6)))
+    found = made(made(1.0).map(1) / epsilon * (1 + 1e-12))
+    assert 0.999 * epsilon < found.map(1) <= epsilon
+    return found
 
 
 def kept(make: Any) -> Any:

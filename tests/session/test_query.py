@@ -170,3 +170,37 @@ def test_a_question_is_a_value_that_reads_nothing():
             query.table = None
         assert query.count() is not query
         assert len(query.count().asked.statistics) == 2
+
+
+def test_a_plan_is_settled_once_at_a_price_and_again_when_the_public_learns_more():
+    with table() as people:
+        asked = people.where("age > 20").mean("income")
+        first = asked.settle(1)
+        assert asked.settle(Fraction(1)) is first
+        assert asked.settle(2) is not first
+        assert first.context.rows is None
+        counted = people.where("age > 20").count().release(epsilon=5)
+        again = asked.settle(1)
+        assert again is not first
+        assert again.context.rows == counted.low
+
+
+def test_a_plan_is_rehearsed_before_its_first_charge_and_what_failed_is_rehearsed_again(monkeypatch):
+    with table() as people:
+        asked, tried = people.sum("income"), []
+        plan = asked.settle(1)
+        real = type(plan)._rehearse
+
+        def rehearse(self, draw):
+            tried.append(self)
+            if len(tried) == 1:
+                raise ArithmeticError("no")
+            real(self, draw)
+
+        monkeypatch.setattr(type(plan), "_rehearse", rehearse)
+        with pytest.raises(QueryError, match="SRD-110"):
+            asked.release(epsilon=1)
+        assert people.budget.spent == 0
+        for _ in range(3):
+            asked.release(epsilon=1, fresh=True)
+        assert tried == [plan, plan]

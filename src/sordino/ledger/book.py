@@ -18,7 +18,7 @@ from sordino.errors import LedgerError, ReleaseFailed, SordinoError
 from sordino.ledger.balance import Balance
 from sordino.ledger.batch import offers
 from sordino.ledger.chain import Check, check_chain, export_rows, read_entries
-from sordino.ledger.clerk import Charge, Clerk, Find, Offer, Seal, own_offer
+from sordino.ledger.clerk import Charge, Clerk, Offer, Seal, known_entry, own_offer
 from sordino.ledger.convoy import Convoy, Ticket
 from sordino.ledger.filter import of_grains
 from sordino.ledger.port import Entry, Head, InDoubt, Page, Store
@@ -71,8 +71,9 @@ class Book:
     def find(self, request: str) -> Entry | None:
         """What became of a request: its charge with the answer, if one is recorded; None if it never paid. Spends nothing."""
         self._trust()
-        found: Entry | None = self._ask(Find(as_text(request, "the request id")))
-        return found
+        name = as_text(request, "the request id")
+        known = self._store.find([name]).get(name)
+        return None if known is None else known_entry(self.id, known)
 
     def seal(self, entry: Entry, answer: bytes) -> None:
         """Record the answer of a charge; the first seal wins. After a charge the text of a failure is constant."""
@@ -147,7 +148,7 @@ class Book:
         if self._frozen is not None:
             raise LedgerError(self._frozen.code, self._frozen.what, self._frozen.fix, **self._frozen.facts)
 
-    def _ask(self, wish: Charge | Seal | Find) -> Any:
+    def _ask(self, wish: Charge | Seal) -> Any:
         if self._convoy is not None:
             return self._convoy.ride(wish)
         ticket = Ticket(wish)

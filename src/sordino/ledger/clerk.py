@@ -16,7 +16,7 @@ from sordino.ledger.tally import Tally
 from sordino.ledger.terms import Terms
 from sordino.privacy.cost import Cost
 
-__all__ = ["Charge", "Clerk", "Find", "Offer", "Seal", "entry_id", "entry_of", "own_offer"]
+__all__ = ["Charge", "Clerk", "Offer", "Seal", "entry_id", "entry_of", "known_entry", "own_offer"]
 
 
 @dataclass(frozen=True)
@@ -54,12 +54,6 @@ class Charge(NamedTuple):
     members: tuple[Cost, ...] = ()
 
 
-class Find(NamedTuple):
-    """A wish to know what became of a request; nothing is written for it."""
-
-    request: str
-
-
 class Seal(NamedTuple):
     """A wish to record an answer."""
 
@@ -74,13 +68,13 @@ def entry_id(ledger: str, number: int) -> str:
 class Clerk:
     """Serves wishes in order against the head of one transaction and collects the rows they add."""
 
-    def __init__(self, terms: Terms, head: Head, page: Page, wishes: list[Charge | Seal | Find]) -> None:
+    def __init__(self, terms: Terms, head: Head, page: Page, wishes: list[Charge | Seal]) -> None:
         self._terms = terms
         self.tally = Tally.from_text(head.state)
         self.count, self.hash = head.count, head.hash
         self.rows: list[Row] = []
         self.seals: list[tuple[int, int]] = []
-        self._found: dict[str, Found] = page.find([wish.request for wish in wishes if isinstance(wish, Charge | Find)])
+        self._found: dict[str, Found] = page.find([wish.request for wish in wishes if isinstance(wish, Charge)])
         self._sealed = page.sealed([wish.number for wish in wishes if isinstance(wish, Seal)])
 
     def head(self) -> Head:
@@ -97,12 +91,9 @@ class Clerk:
         self.count += 1
         return row
 
-    def serve(self, wish: Charge | Seal | Find) -> Entry | None:
+    def serve(self, wish: Charge | Seal) -> Entry | None:
         if isinstance(wish, Charge):
             return self._charge(wish)
-        if isinstance(wish, Find):
-            known = self._found.get(wish.request)
-            return None if known is None else self._known(known)
         self._seal(wish)
         return None
 
@@ -140,7 +131,7 @@ class Clerk:
 
     def _repeat(self, wish: Charge, known: Found) -> Entry:
         """The same request again: the recorded answer, or "open"; never "new", so the data are not looked at twice for one price."""
-        entry = self._known(known)
+        entry = known_entry(self._terms.ledger, known)
         same = entry.members == wish.members and (bool(wish.members) or entry.cost == wish.offers[0].cost)
         if entry.key != wish.key or not same:
             raise QueryError(
@@ -149,9 +140,6 @@ class Clerk:
             )  # fmt: skip
         return entry
 
-    def _known(self, known: Found) -> Entry:
-        return entry_of(self._terms.ledger, read(known.record), known.sealed is not None, known.answer)
-
     def _seal(self, wish: Seal) -> None:
         if wish.number not in self._sealed:
             raise LedgerError("SRD-604", f"entry {wish.number} is not a charge of this ledger.", "Seal the entry that charge returned.")
@@ -159,6 +147,11 @@ class Clerk:
             row = self.write("seal", {"answer": digest(wish.answer), "charge": wish.number}, answer=wish.answer)
             self.seals.append((row.number, wish.number))
             self._sealed[wish.number] = row.number
+
+
+def known_entry(ledger: str, known: Found) -> Entry:
+    """An earlier charge, with the answer it has by now."""
+    return entry_of(ledger, read(known.record), known.sealed is not None, known.answer)
 
 
 def entry_of(ledger: str, record: Mapping[str, Any], sealed: bool, answer: bytes | None) -> Entry:

@@ -48,11 +48,11 @@ class MemoryStore:
         return {n: self._sealed.get(n) for n in numbers if n < len(self._rows) and self._rows[n].request is not None}
 
     def append(self, rows: Sequence[Row], seals: Iterable[tuple[int, int]], head: Head) -> None:
+        self._rows.extend(rows)  # first: whoever finds a request looks for its row
         for row in rows:
             if row.request is not None and row.key is not None:
                 self._requests[row.request] = row.number
                 self._keys.setdefault(row.key, []).append(row.number)
-        self._rows.extend(rows)
         self._sealed.update((charge, seal) for seal, charge in seals)
         self._head = head
 

@@ -12,7 +12,7 @@ from sordino.ledger.port import Found, Head, Row
 if TYPE_CHECKING:
     import psycopg
 
-__all__ = ["SHAPE", "VERSION", "PostgresPage", "SqlitePage"]
+__all__ = ["FIND", "FIND_POSTGRES", "SHAPE", "VERSION", "PostgresPage", "SqlitePage"]
 
 VERSION = 1  # of the tables in PostgreSQL; a SQLite file carries its own (see `migration`)
 SHAPE = (
@@ -20,6 +20,15 @@ SHAPE = (
     "CREATE TABLE IF NOT EXISTS sordino_entry(ledger text NOT NULL, number bigint NOT NULL, hash bytea NOT NULL, record bytea NOT NULL,"
     " answer bytea, request text, key bytea, sealed bigint, PRIMARY KEY (ledger, number), UNIQUE (ledger, request))",
     "CREATE INDEX IF NOT EXISTS sordino_entry_key ON sordino_entry(ledger, key) WHERE key IS NOT NULL",
+)
+
+FIND = (
+    "SELECT e.request, e.number, e.record, e.sealed, s.answer FROM entry e LEFT JOIN entry s ON s.number = e.sealed"
+    " WHERE e.request IN (SELECT value FROM json_each(?))"
+)
+FIND_POSTGRES = (
+    "SELECT e.request, e.number, e.record, e.sealed, s.answer FROM sordino_entry e"
+    " LEFT JOIN sordino_entry s ON s.ledger = e.ledger AND s.number = e.sealed WHERE e.ledger = %s AND e.request = ANY(%s)"
 )
 
 
@@ -43,11 +52,7 @@ class SqlitePage:
     def find(self, requests: Sequence[str]) -> dict[str, Found]:
         if not requests:
             return {}
-        found = self._ask(
-            "SELECT e.request, e.number, e.record, e.sealed, s.answer FROM entry e LEFT JOIN entry s ON s.number = e.sealed"
-            " WHERE e.request IN (SELECT value FROM json_each(?))", json.dumps(requests),
-        )  # fmt: skip
-        return {row[0]: Found(*row[1:]) for row in found}
+        return {row[0]: Found(*row[1:]) for row in self._ask(FIND, json.dumps(requests))}
 
     def sealed(self, numbers: Sequence[int]) -> dict[int, int | None]:
         if not numbers:
@@ -100,12 +105,7 @@ class PostgresPage:
         return found[0][0] if found else None
 
     def find(self, requests: Sequence[str]) -> dict[str, Found]:
-        found = self._ask(
-            "SELECT e.request, e.number, e.record, e.sealed, s.answer FROM sordino_entry e"
-            " LEFT JOIN sordino_entry s ON s.ledger = e.ledger AND s.number = e.sealed WHERE e.ledger = %s AND e.request = ANY(%s)",
-            self._ledger, list(requests),
-        )  # fmt: skip
-        return {row[0]: Found(*row[1:]) for row in found}
+        return {row[0]: Found(*row[1:]) for row in self._ask(FIND_POSTGRES, self._ledger, list(requests))}
 
     def sealed(self, numbers: Sequence[int]) -> dict[int, int | None]:
         query = "SELECT number, sealed FROM sordino_entry WHERE ledger = %s AND request IS NOT NULL AND number = ANY(%s)"

@@ -13,12 +13,12 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sordino.errors import LedgerError, QueryError
-from sordino.ledger.page import VERSION, PostgresPage
-from sordino.ledger.port import Head, InDoubt, Row
+from sordino.ledger.page import FIND_POSTGRES, VERSION, PostgresPage
+from sordino.ledger.port import Found, Head, InDoubt, Row
 
 if TYPE_CHECKING:
     import psycopg
@@ -140,6 +140,10 @@ class PostgresStore:
         if found and found[0][3] > VERSION:
             raise LedgerError("SRD-604", "the ledger was written by a newer Sordino.", "Upgrade Sordino to open it.", version=found[0][3])
         return Head(*found[0][:3]) if found else None
+
+    def find(self, requests: Sequence[str]) -> dict[str, Found]:
+        """Charges that are durable, outside of any transaction."""
+        return {row[0]: Found(*row[1:]) for row in self._read(FIND_POSTGRES, self._ledger, list(requests))}
 
     def answers(self, key: bytes) -> list[bytes]:
         query = (

@@ -12,20 +12,21 @@ for seconds; the kernel's lock hands over at once.
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from sordino.errors import LedgerError
 from sordino.ledger import migration
-from sordino.ledger.page import SqlitePage
+from sordino.ledger.page import FIND, SqlitePage
 from sordino.ledger.place import locked, sync_directory
-from sordino.ledger.port import Head, Page, Row
+from sordino.ledger.port import Found, Head, Page, Row
 
 __all__ = ["SqliteStore"]
 
@@ -139,6 +140,10 @@ class SqliteStore:
                 return [] if self._reader is None else self._reader.execute(statement, parameters).fetchall()
             except sqlite3.Error as error:
                 raise _broken(error) from error
+
+    def find(self, requests: Sequence[str]) -> dict[str, Found]:
+        """Charges that are durable, outside of any transaction."""
+        return {row[0]: Found(*row[1:]) for row in self._read(FIND, json.dumps(requests))}
 
     def answers(self, key: bytes) -> list[bytes]:
         query = "SELECT s.answer FROM entry e JOIN entry s ON s.number = e.sealed WHERE e.key = ? ORDER BY e.number"

@@ -73,8 +73,7 @@ class Timed:
         return entry
 
     def find(self, request: str) -> Entry | None:
-        with self.aside():
-            return self.book.find(request)
+        return self.book.find(request)
 
     def balance(self, entry: Entry) -> Balance:
         return self.book.balance(entry)

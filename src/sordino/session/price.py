@@ -7,15 +7,16 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from sordino.errors import BudgetExceeded, QueryError, SordinoError
 from sordino.session.forecast import outlook
-from sordino.statistics import bundles, count
+from sordino.session.release import Release
+from sordino.statistics import bundles
 
 if TYPE_CHECKING:
     from sordino.session.query import Query
-    from sordino.session.release import Release
 
 __all__ = ["LEAST", "Offer", "Wish", "as_wish", "ceiling", "meets", "price", "public_rows", "rank_wish", "widths"]
 
@@ -87,9 +88,14 @@ def public_rows(query: Query) -> int | None:
         return None
     if query.asked.where is None and query.table.size is not None:
         return query.table.size
-    counted = query.alone(count=count()).by_mechanism(None).recorded()
-    lows = [release.low for release in counted if release.low is not None and release.low > 0]
-    return max(lows) if lows else None
+    return max(filter(None, map(_at_least, query.table.ledger.recall(query.counting.key()))), default=None)
+
+
+@lru_cache(4096)
+def _at_least(sealed: bytes) -> int | None:
+    """The low end of a recorded count; a book's answers stay as they are."""
+    low = Release.from_bytes(sealed).low
+    return low if low is not None and low > 0 else None
 
 
 def widths(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import html
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from sordino.errors import QueryError
@@ -24,7 +25,7 @@ from sordino.session.price import Wish, as_wish, meets, price, public_rows, rank
 from sordino.session.release import Release
 from sordino.session.settled import Settled, settle
 from sordino.session.verbs import Verbs
-from sordino.statistics import Answer
+from sordino.statistics import Answer, count
 from sordino.statistics.predicates import Counts
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["Query"]
 
 log = logging.getLogger("sordino")
+SETTLED = 64  # plans a question remembers; a search for a price looks at a dozen
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +89,23 @@ class Query(Verbs):
         """
         price, share = as_epsilon(epsilon), None if delta is None else as_delta(delta, zero=True)
         known = public_rows(self) if rows is None else rows
-        return settle(self.table, self.asked, self.words, price, share, rows=known, weights=weights, way=way)
+        divided = None if weights is None else tuple(weights.items())
+        return self._settled(price, share, known, divided, way)
+
+    @cached_property
+    def _settled(self) -> Callable[..., Settled]:
+        """The plans of this question that were settled last: each follows from its price and from facts that stay as they are."""
+
+        def made(price: Fraction, share: Fraction | None, rows: int | None, weights: Any, way: str | None) -> Settled:
+            divided = None if weights is None else dict(weights)
+            return settle(self.table, self.asked, self.words, price, share, rows=rows, weights=divided, way=way)
+
+        return lru_cache(SETTLED)(made)
+
+    @cached_property
+    def counting(self) -> Query:
+        """The count of the same rows, whose recorded answers tell the public how many there are."""
+        return self.alone(count=count()).by_mechanism(None)
 
     def ways(self, name: str, epsilon: Fraction, plan: Settled) -> tuple[str, ...]:
         """The short names of the mechanisms that can answer one statistic, the planner's choice first."""
@@ -118,6 +136,10 @@ class Query(Verbs):
 
     def key(self) -> bytes:
         """What makes a repeat of this question free."""
+        return self._key
+
+    @cached_property
+    def _key(self) -> bytes:
         return recall_key(self.table.dataset, self.table.version, self.words)
 
     @cached_property

@@ -11,6 +11,9 @@ from sordino.summaries import Refused
 
 __all__ = ["decode", "encode", "join", "split"]
 
+SIMPLE = frozenset((int, float, str, bool, type(None)))  # columns of these are JSON as they are, but for endless floats
+NESTED = frozenset((list, dict))
+
 
 def _plain(value: Any) -> Any:
     """Values JSON does not know, tagged by one-key objects; numpy scalars become Python's. Order is kept: it is part of the answer."""
@@ -36,7 +39,8 @@ def _plain(value: Any) -> Any:
         case tuple():
             return {"$tuple": [_plain(item) for item in value]}
         case list():
-            return [_plain(item) for item in value]
+            simple = SIMPLE.issuperset(map(type, value)) and all(math.isfinite(item) for item in value if type(item) is float)
+            return value if simple else [_plain(item) for item in value]
     if hasattr(value, "item"):
         return _plain(value.item())
     raise TypeError(f"{type(value).__name__} has no place in a recorded answer")
@@ -44,7 +48,7 @@ def _plain(value: Any) -> Any:
 
 def _rich(value: Any) -> Any:
     if isinstance(value, list):
-        return [_rich(item) for item in value]
+        return value if NESTED.isdisjoint(map(type, value)) else [_rich(item) for item in value]
     if not isinstance(value, dict):
         return value
     if len(value) == 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -49,6 +49,7 @@ class Settled:
     context: Context
     facts: dict[str, Any]  # for the card
     shapes: dict[str, Shape]
+    rehearsed: bool = field(default=False, init=False, compare=False, repr=False)
 
     @property
     def cost(self) -> Cost:
@@ -58,7 +59,7 @@ class Settled:
     def steps(self) -> dict[str, Step]:
         return self.plan.steps
 
-    @property
+    @cached_property
     def mechanism(self) -> str:
         first = [] if self.plan.keys is None else [self.plan.keys.name]
         return " + ".join(dict.fromkeys([*first, *(step.name for step in self.steps.values())]))
@@ -106,7 +107,13 @@ class Settled:
         return groups, answers
 
     def rehearse(self, draw: Draw) -> None:
-        """The same conversation with nobody there, written down and thrown away. One group stands for all, named or not."""
+        """The same conversation with nobody there, written down and thrown away; what passed once passes again."""
+        if not self.rehearsed:
+            self._rehearse(draw)
+            self.__dict__["rehearsed"] = True
+
+    def _rehearse(self, draw: Draw) -> None:
+        """One group stands for all, named or not."""
         groups: Groups = (self.context.keys or ((None,) * len(self.by),)) if self.by else None
         own, *counted = self.frames
         if self.plan.keys is not None:
