@@ -243,6 +243,8 @@ def main() -> int:
     if not options.page:
         rows = options.rows or ROWS[options.quick]
         result = asked(options.only, options.build, rows, options.quick)
+        for each in result["rows"]:
+            each["verdict"] = page.verdict(each)[0]  # the README counts them too
         place = options.build / "some.json" if options.only else RESULTS
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")

@@ -36,13 +36,14 @@ def test_the_page_and_its_pictures_are_written_from_the_results(page: ModuleType
         assert (ROOT / "docs" / "img" / file).read_text(encoding="utf-8") == drawn.svg + "\n"
 
 
-def test_every_package_is_there_or_the_reason_why_not(result: dict[str, Any]) -> None:
+def test_every_package_is_there_or_the_reason_why_not(page: ModuleType, result: dict[str, Any]) -> None:
     known = "opendp diffprivlib python-dp pipeline-dp tmlt.analytics smartnoise-sql pyqrlew dp-accounting sordino"
     assert set(result["versions"]) | set(result["not installed"]) == set(known.split())
     shown = {name for row in result["rows"] for name in row["values"]}
     assert shown == set(result["versions"])
     for row in result["rows"]:
-        assert set(row) - {"draws"} == {"task", "measure", "unit", "lower_is_better", "values"}
+        assert set(row) - {"draws"} == {"task", "measure", "unit", "lower_is_better", "values", "verdict"}
+        assert row["verdict"] == page.verdict(row)[0]
 
 
 def test_results_name_no_place_of_a_machine_and_no_host() -> None:
@@ -59,6 +60,9 @@ def test_a_loss_is_shown_first_and_a_close_figure_is_a_tie(page: ModuleType) -> 
     assert page.verdict(row(2, 1, lower=False)) == ("won", "opendp", 2)
     assert page.verdict(row(1.05, 1))[0] == "tied"
     assert page.verdict(row(1, 0))[0] == "lost"
+    few, many = ({**row(2, 1), "draws": {"sordino": n, "opendp": n}} for n in (5, 200))
+    assert page.verdict(few)[0] == "tied", "medians of five releases differ by chance"
+    assert page.verdict(many)[0] == "lost"
     made = {"versions": {"sordino": "1", "opendp": "2"}, "made": "here", "minutes": 9, "command": "python", "rows": [row(2, 1), row(1, 2)],
             "not installed": {"x": "why"}, "failed": {}}  # fmt: skip
     text = page.text(made)

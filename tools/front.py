@@ -50,9 +50,9 @@ def peers(result: dict[str, Any] | None) -> str:
     for task, measure in SHOWN:
         fitting = [row for row in compared if fnmatchcase(row["task"], task) and fnmatchcase(row["measure"], measure)]
         lines += [_line(row) for row in fitting[-1:]]
-    behind = sorted((row for row in compared if _factor(row) > 1.1), key=_factor, reverse=True)
+    behind = sorted((row for row in compared if row["verdict"] == "lost"), key=_factor, reverse=True)
     worst = f" The widest: {behind[0]['task']}, {behind[0]['measure']}." if behind else ""
-    said = f"A peer is ahead by more than a tenth in {len(behind)} of {len(compared)} rows.{worst}"
+    said = f"A peer is ahead, beyond chance, in {len(behind)} of {len(compared)} rows.{worst}"
     return "\n".join([*lines, "", f"{said} All of them, losses first: [benchmarks](docs/benchmarks.md)."])
 
 

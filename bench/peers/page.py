@@ -30,9 +30,9 @@ REMARKS = {
 
 
 def blur(row: dict[str, Any], best: str) -> float:
-    """How far two equal figures lie apart by chance, as a share: two medians of exponential errors, or ten percent of a clock."""
+    """How far two equal figures lie apart by chance, as a share: two standard errors of medians of exponential errors, or a tenth."""
     draws = row.get("draws", {})
-    return math.sqrt(1 / draws["sordino"] + 1 / draws[best]) / math.log(2) if best in draws and "sordino" in draws else 0.1
+    return 2 * math.sqrt(1 / draws["sordino"] + 1 / draws[best]) / math.log(2) if best in draws and "sordino" in draws else 0.1
 
 
 def verdict(row: dict[str, Any]) -> tuple[str, str, float]:
@@ -82,7 +82,7 @@ def text(result: dict[str, Any]) -> str:
         "",
         f"One run took {result['minutes']:.0f} minutes on {result['made']}.",
         f"Errors are medians of {min(draws)} to {max(draws)} releases; slow packages have fewer. A row counts as lost or won when the best",
-        "peer is better or worse by more than the standard error of such medians; figures of a clock, by more than a tenth. An environment",
+        "peer is better or worse by more than two standard errors of such medians; figures of a clock, by more than a tenth. An environment",
         "that was there already keeps the time its install took then.",
         "",
         f"**{summary(result)}.**",
