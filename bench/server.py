@@ -248,6 +248,7 @@ def main(options: argparse.Namespace) -> None:
         print(f"that is {rate / own:.3f} of it, {verdict(rate >= SHARE * own)} (target {SHARE})")
         print(f"for comparison, of the ledger's rate: price lists from memory, no charge, no data {len(quiet) / looking / own:.3f}")
         print(f"one caller in one process without HTTP: {alone:,.0f} releases a second, so the server makes {rate / alone:.2f} of that")
+        sys.exit(slow >= PATIENCE or rate < SHARE * own)
 
 
 if __name__ == "__main__":

@@ -11,9 +11,11 @@ from sordino.mechanisms.measure import Measure
 
 
 def mass_of(measure: Measure, y: int) -> int:
-    """By the definition: equal octaves of the distance from the origin, even inside each and below the second."""
+    """By the definition: equal octaves of the distance from the origin, even inside each and below the second, and one for the origin."""
     if measure.origin is None:
         return 1
+    if y == measure.origin:
+        return measure.unit << measure.octaves
     octave = max((abs(y - measure.origin) // measure.unit).bit_length() - 1, 0)
     return 1 << (measure.octaves - octave)
 

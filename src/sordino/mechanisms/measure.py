@@ -20,7 +20,8 @@ class Measure:
 
     The arsinh measure gives every octave |y - origin| in [unit 2^e, unit 2^{e+1}) the same mass and is uniform inside it and below
     2 unit: the arsinh curve drawn as a polygon through powers of two, so that every mass is a whole number and cells of any width are
-    weighed and drawn from exactly. `total(y)` is the mass of all points up to y.
+    weighed and drawn from exactly. The origin itself weighs as much as an octave: nothing is as often exactly zero as what people
+    record. `total(y)` is the mass of all points up to y.
     """
 
     low: int
@@ -41,7 +42,8 @@ class Measure:
         if self.origin is None:
             return np.array([self.low]), np.array([1]), np.array([0])
         one = 1 << self.octaves
-        away = [(self.origin + (self.unit << e if e else 0), one >> e) for e in range(self.octaves + 1)]
+        away = [(self.origin, one * self.unit), (self.origin + 1, one)]
+        away += [(self.origin + (self.unit << e), one >> e) for e in range(1, self.octaves + 1)]
         toward = [(self.origin + 1 - (self.unit << e + 1), one >> e) for e in reversed(range(self.octaves + 1))]
         begun = [(first, mass) for first, mass in (*toward, *away) if first <= self.low][-1:]
         inside = [(first, mass) for first, mass in (*toward, *away) if self.low < first <= self.high]

@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from sordino.errors import SordinoError
 from sordino.pictures.picture import safe
-from sordino.server.api import answer, released
+from sordino.server.api import released
 from sordino.server.asking import number
 from sordino.server.comparison import compared
 from sordino.server.house import House
@@ -63,7 +63,7 @@ def result_pages(house: House, worker: Worker, visits: Visits) -> APIRouter:
 
     @web.get("/releases/{id}.json")
     async def as_json(request: Request, id: str) -> Response:
-        made = answer(released(await recorded(request, id)))
+        made = released(await recorded(request, id))
         made.headers["content-disposition"] = f'attachment; filename="{id}.json"'
         return made
 

@@ -171,12 +171,16 @@ class Release:
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "query": None}  # a copy for another process keeps the answer and lets go of the table
 
-    def to_json(self) -> str:
-        """The table, the price and the card as plain JSON: refusals and missing ends are null, days and moments ISO text."""
+    def to_plain(self) -> dict[str, Any]:
+        """The table, the price and the card as JSON knows them: refusals and missing ends are null."""
         cost = {"epsilon": str(self.cost.exact.epsilon), "delta": str(self.cost.exact.delta)}
         head = {"id": self.id, "mechanism": self.mechanism, "bar": self.bar, "refused": self.refused, "cost": cost}
         bars = {"ranks": {name: list(ends) for name, ends in self.rank_bars.items()}}
-        return json.dumps({**head, **bars, "columns": export.plain(self), "card": dict(self.card)}, ensure_ascii=False, default=str)
+        return {**head, **bars, "columns": export.plain(self), "card": dict(self.card)}
+
+    def to_json(self) -> str:
+        """The same as text; days and moments are ISO text."""
+        return json.dumps(self.to_plain(), ensure_ascii=False, default=str)
 
     def to_arrow(self) -> Any:
         return export.to_arrow(self)

@@ -34,6 +34,7 @@ MOST = Fraction(3, 20)  # of epsilon, for one quartile
 RARE = 1e-5  # how often a quartile may end up among the bounds instead of the rows
 ROW = 2**BITS  # one row's contribution to the two halves, in drawn units
 LEAST_REACH = Fraction(7, 2)  # quartile distances beyond either quartile: serves bells and incomes alike
+SPIKED_REACH = Fraction(20)  # where one quartile is zero: many rows are, and how far the others lie is anybody's guess
 OUTERMOST = Fraction(1, 100)  # the level of the drawn quantiles where rows are plenty
 BELL = 1.349  # quartile distance of a bell, in standard deviations
 TIGHT = 10.0  # bounds this many standard deviations apart are tight, and staging may cost hardly anything there
@@ -43,9 +44,13 @@ NARROW = 1000  # units of the column: bounds no farther apart (percentages, ages
 
 def quartile_mechanism(grid: Grid, q: Fraction, epsilon: Fraction, context: Context) -> QuantileExponential:
     """A quantile over bounds of any width: every octave of the distance from zero weighs the same."""
-    price = per_group(epsilon, Fraction(0), context)
-    origin = min(max(-grid.low, 0), grid.width)
-    return QuantileExponential(price.epsilon, q, 0, grid.width, context.unit.max_rows, price.relation, "arsinh", origin, one_unit(grid))
+    price, zero = per_group(epsilon, Fraction(0), context), zero_of(grid)
+    return QuantileExponential(price.epsilon, q, 0, grid.width, context.unit.max_rows, price.relation, "arsinh", zero, one_unit(grid))
+
+
+def zero_of(grid: Grid) -> int:
+    """The place of zero on the grid, or of the bound next to it."""
+    return min(max(-grid.low, 0), grid.width)
 
 
 def far_quartile(grid: Grid, epsilon: Fraction, context: Context, level: Fraction = QUARTILES[0]) -> float:
@@ -105,8 +110,8 @@ class StagedStep:
     Values beyond the limits count as the limits: what is estimated is the mean of the moved column, and the interval is about that.
     The level p falls from 1/4 to 1/100 as the public number of rows grows, and the reach h grows with its square root, as far as noise
     stays below two thirds of the error of sampling. Quantiles that coincide say that most rows are equal and nothing about the others,
-    so the limits are then the bounds. A small table whose rows are mostly equal has all else beyond its limits: ask for
-    method="clamped" there.
+    so the limits are then the bounds; a quantile that is zero says that many rows are, and the limits reach six times as far. A small
+    table with seven zeros in ten rows still has much beyond its limits: ask for method="clamped" there.
     """
 
     column: str
@@ -158,11 +163,19 @@ class StagedStep:
     @cached_property
     def reach(self) -> Fraction:
         """h: how many of their distances the limits lie beyond the drawn quantiles; of a bell the limits are as wide at every level."""
+        return self._beyond(LEAST_REACH)
+
+    @cached_property
+    def spiked_reach(self) -> Fraction:
+        """The same where one of the quantiles is zero."""
+        return self._beyond(SPIKED_REACH)
+
+    def _beyond(self, least: Fraction) -> Fraction:
         if not self.context.rows:
-            return LEAST_REACH
+            return least
         spread = math.sqrt(self.context.rows) / (2.5 * max(self.scale, 1e-9))  # w whose noise is two thirds of the error of sampling
         apart = -2 * NormalDist().inv_cdf(float(self.level)) / BELL
-        wide = max(1 + 2 * float(LEAST_REACH), spread) / apart
+        wide = max(1 + 2 * float(least), spread) / apart
         return Fraction(math.floor(max(wide - 1, 1.0) / 2 * 8 + 1e-6), 8)
 
     @property
@@ -173,7 +186,8 @@ class StagedStep:
     def name(self) -> str:
         drawn = "quartiles" if self.level == QUARTILES[0] else f"quantiles {float(self.level):.3g} and {float(1 - self.level):.3g}"
         spent = f"{drawn} at {float(200 * self.share):.3g}% of epsilon"
-        return f"two stages, {spent}, values moved into limits {float(self.reach):.4g} of their distances beyond them"
+        beyond = f"{float(self.reach):.4g} of their distances beyond them ({float(self.spiked_reach):.4g} where one of them is zero)"
+        return f"two stages, {spent}, values moved into limits {beyond}"
 
     def certificates(self) -> Sequence[Certificate]:
         return (*(mechanism.certificate() for mechanism in self.mechanisms), self.noise.certificate())
@@ -183,7 +197,7 @@ class StagedStep:
         first, last = sorted(drawn)
         if first == last:
             return 0, self.grid.width
-        far = self.reach * (last - first)
+        far = (self.spiked_reach if zero_of(self.grid) in (first, last) else self.reach) * (last - first)
         return max(0, math.floor(first - far)), min(self.grid.width, math.ceil(last + far))
 
     def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
