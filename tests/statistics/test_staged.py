@@ -201,3 +201,14 @@ def test_a_column_of_zeros_and_a_few_large_values_keeps_its_mean(rows: int) -> N
         assert "two stages" in t.mean("x").settle(1).mechanism
         answers = sd.lab.simulate(t.mean("x"), epsilon=1, repeats=40)
     assert np.abs(np.median(answers) / x.mean() - 1) < 0.2
+
+
+@pytest.mark.parametrize("zeros", [0.3, 0.5, 0.7])
+def test_many_zeros_and_a_long_tail_cost_a_small_table_no_more_than_bounds_would(zeros: float) -> None:
+    rng = np.random.default_rng(3)
+    x = np.where(rng.random(1_000) < zeros, 0.0, np.minimum(rng.lognormal(10, 1.2, 1_000), 1e6))
+    with sd.table({"x": x}, bounds={"x": (0, 1e6)}, size=1_000, budget=sd.Budget(1), ledger=":memory:") as t:
+        assert "two stages" in t.mean("x").settle(1).mechanism
+        staged, clamped = (sd.lab.simulate(q, epsilon=1, repeats=300) for q in (t.mean("x"), t.mean("x", method="clamped")))
+    rmse = [np.sqrt(np.mean((answers - x.mean()) ** 2)) for answers in (staged, clamped)]
+    assert rmse[0] < 1.3 * rmse[1]

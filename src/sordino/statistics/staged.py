@@ -34,7 +34,8 @@ MOST = Fraction(3, 20)  # of epsilon, for one quartile
 RARE = 1e-5  # how often a quartile may end up among the bounds instead of the rows
 ROW = 2**BITS  # one row's contribution to the two halves, in drawn units
 LEAST_REACH = Fraction(7, 2)  # quartile distances beyond either quartile: serves bells and incomes alike
-SPIKED_REACH = Fraction(20)  # where one quartile is zero: many rows are, and how far the others lie is anybody's guess
+SPIKED = Fraction(9, 10)  # the upper level where the lower quantile is zero: many rows are, and fewer others tell how far they lie
+SPIKED_REACH = Fraction(20)  # in quartile distances, as the other
 OUTERMOST = Fraction(1, 100)  # the level of the drawn quantiles where rows are plenty
 BELL = 1.349  # quartile distance of a bell, in standard deviations
 TIGHT = 10.0  # bounds this many standard deviations apart are tight, and staging may cost hardly anything there
@@ -110,8 +111,9 @@ class StagedStep:
     Values beyond the limits count as the limits: what is estimated is the mean of the moved column, and the interval is about that.
     The level p falls from 1/4 to 1/100 as the public number of rows grows, and the reach h grows with its square root, as far as noise
     stays below two thirds of the error of sampling. Quantiles that coincide say that most rows are equal and nothing about the others,
-    so the limits are then the bounds; a quantile that is zero says that many rows are, and the limits reach six times as far. A small
-    table with seven zeros in ten rows still has much beyond its limits: ask for method="clamped" there.
+    so the limits are then the bounds. A lower quantile of zero says that many rows are zero: then the upper one is drawn at the level .9,
+    which is a choice of the next mechanism by what was drawn, at the same price, and the limits reach farther. A small table with nine
+    zeros in ten rows still has much beyond its limits: ask for method="clamped" there.
     """
 
     column: str
@@ -122,7 +124,7 @@ class StagedStep:
     covers: str = "the mean of the values moved into the drawn limits"
 
     def __post_init__(self) -> None:
-        _ = self.mechanisms, self.noise  # every refusal comes before the charge
+        _ = self.mechanisms, self.spiked, self.noise  # every refusal comes before the charge
 
     @cached_property
     def level(self) -> Fraction:
@@ -142,7 +144,15 @@ class StagedStep:
 
     @cached_property
     def mechanisms(self) -> tuple[QuantileExponential, ...]:
-        return tuple(quartile_mechanism(self.grid, q, self.epsilon * self.share, self.context) for q in self.levels)
+        return tuple(self._quantile(q) for q in self.levels)
+
+    @cached_property
+    def spiked(self) -> QuantileExponential:
+        """In place of the upper quantile where the lower one is zero."""
+        return self._quantile(max(self.levels[1], SPIKED))
+
+    def _quantile(self, q: Fraction) -> QuantileExponential:
+        return quartile_mechanism(self.grid, q, self.epsilon * self.share, self.context)
 
     @cached_property
     def size(self) -> int | None:
@@ -163,18 +173,18 @@ class StagedStep:
     @cached_property
     def reach(self) -> Fraction:
         """h: how many of their distances the limits lie beyond the drawn quantiles; of a bell the limits are as wide at every level."""
-        return self._beyond(LEAST_REACH)
+        return self._beyond(LEAST_REACH, self.levels[1])
 
     @cached_property
     def spiked_reach(self) -> Fraction:
         """The same where one of the quantiles is zero."""
-        return self._beyond(SPIKED_REACH)
+        return self._beyond(SPIKED_REACH, self.spiked.q)
 
-    def _beyond(self, least: Fraction) -> Fraction:
+    def _beyond(self, least: Fraction, level: Fraction) -> Fraction:
         if not self.context.rows:
             return least
         spread = math.sqrt(self.context.rows) / (2.5 * max(self.scale, 1e-9))  # w whose noise is two thirds of the error of sampling
-        apart = -2 * NormalDist().inv_cdf(float(self.level)) / BELL
+        apart = 2 * NormalDist().inv_cdf(float(level)) / BELL
         wide = max(1 + 2 * float(least), spread) / apart
         return Fraction(math.floor(max(wide - 1, 1.0) / 2 * 8 + 1e-6), 8)
 
@@ -202,10 +212,13 @@ class StagedStep:
 
     def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
         named = groups if self.context.private_keys else None
+        lower, upper, zero = *self.mechanisms, zero_of(self.grid)
+        levels = tuple(dict.fromkeys((lower.q, upper.q, self.spiked.q)))
         found = []
-        for windows in ask(Ranks(self.column, self.levels, max(m.radius for m in self.mechanisms), named)):
-            pairs = zip(self.mechanisms, windows, strict=True)
-            found.append(self.limits([m.release(lambda _, window=window: window, draw) for m, window in pairs]))  # type: ignore[misc]
+        for windows in ask(Ranks(self.column, levels, max(m.radius for m in (lower, upper, self.spiked)), named)):
+            first = lower.release(lambda _, windows=windows: windows[0], draw)  # type: ignore[misc]
+            far, window = (self.spiked, windows[-1]) if first == zero else (upper, windows[1])
+            found.append(self.limits([first, far.release(lambda _, window=window: window, draw)]))  # type: ignore[misc]
         limits = np.array(found, object)
         totals = ask(Clipped(self.column, tuple(found), groups))
         rows, total = line_up(totals, (Item("rows", self.column), Item("sum", self.column)), groups)
