@@ -17,6 +17,7 @@ from sordino.session.forecast import Forecast, Outlook, outlook
 from sordino.session.price import Offer, Wish, price
 
 if TYPE_CHECKING:
+    from sordino.ledger import Balance
     from sordino.session.query import Query
     from sordino.session.settled import Settled
 
@@ -122,25 +123,25 @@ def preview(
     query: Query, *, epsilons: Sequence[Any] = EPSILONS, wish: Wish | None = None, ranks: bool = False, delta: Any = None
 ) -> Preview:
     """Predict the error of a question at several prices, and the price of a wish, from public facts and public rows."""
-    view, prices = outlook(query), [as_epsilon(epsilon) for epsilon in epsilons]
+    view, balance, prices = outlook(query), query.table.budget, [as_epsilon(epsilon) for epsilon in epsilons]
     plan = query.settle(prices[0], delta, rows=view.rows)
     if view.rows is None and any(_needs_rows(plan, name) for name in plan.names):
         few = prices[1::2] if len(prices) > 3 else prices
-        found = [replace(_line(Outlook(query, n), e, delta), rows=n) for n in SIZES for e in few]
+        found = [replace(_line(Outlook(query, n), balance, e, delta), rows=n) for n in SIZES for e in few]
     else:
-        found = [_line(view, epsilon, delta) for epsilon in prices]
+        found = [_line(view, balance, epsilon, delta) for epsilon in prices]
     best, problem = None, ""
     if wish is not None:
         try:
             offer = price(query, wish, delta, ranks=ranks)
-            best = _line(view, offer.epsilon, delta, offer)
+            best = _line(view, balance, offer.epsilon, delta, offer)
         except SordinoError as error:
             problem = str(error)
     table = query.table
     who = f"{table.unit_word}, {table.unit.relation.value}"
     facts = {"rows": view.rows, "twin": None if view.twin is None else "codebook" if view.twin.guess else "public twin"}
     asked = f"{', '.join(query.asked.statistics)}" + (f" by {', '.join(query.asked.by)}" if query.asked.by else "")
-    return Preview(asked, who, tuple(found), str(table.budget), _notes(query, found, delta), best, problem, facts)
+    return Preview(asked, who, tuple(found), str(balance), _notes(query, found, delta), best, problem, facts)
 
 
 def _needs_rows(plan: Settled, name: str) -> bool:
@@ -148,10 +149,9 @@ def _needs_rows(plan: Settled, name: str) -> bool:
     return step is not None and step.width(None) is None and step.width(SIZES[0]) is not None
 
 
-def _line(view: Outlook, epsilon: Fraction, delta: Any, offer: Offer | None = None) -> Line:
+def _line(view: Outlook, balance: Balance, epsilon: Fraction, delta: Any, offer: Offer | None = None) -> Line:
     weights, way = (None, None) if offer is None else (offer.weights, offer.way)
     plan = view.query.settle(epsilon, delta, rows=view.rows, weights=weights, way=way)
-    balance = view.query.table.budget
     known = tuple(view.forecast(name, plan) for name in plan.names)
     return Line(float(plan.cost.epsilon), float(plan.cost.delta), balance.share(plan.cost), balance.more(plan.cost), known, plan.appears)
 

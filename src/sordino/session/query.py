@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from types import EllipsisType
 from typing import TYPE_CHECKING, Any
 
 from sordino.errors import QueryError
@@ -81,14 +82,15 @@ class Query(Verbs):
         return replace(self, asked=self.asked.by_mechanism(name, propose, otherwise))
 
     def settle(
-        self, epsilon: Any, delta: Any = None, *, rows: int | None = None, weights: Any = None, way: str | None = None
+        self, epsilon: Any, delta: Any = None, *, rows: int | EllipsisType | None = ..., weights: Any = None, way: str | None = None
     ) -> Settled:
         """The plan at a price: what would be charged, asked and recorded. Uses public facts only.
 
-        `way` is the planner's choice when another than the first is wanted; a mechanism the caller named comes before it.
+        `rows` is what the public knows of their number, if the caller has looked already. `way` is the planner's choice when another than
+        the first is wanted; a mechanism the caller named comes before it.
         """
         price, share = as_epsilon(epsilon), None if delta is None else as_delta(delta, zero=True)
-        known = public_rows(self) if rows is None else rows
+        known = public_rows(self) if rows is ... else rows
         divided = None if weights is None else tuple(weights.items())
         return self._settled(price, share, known, divided, way)
 
