@@ -212,3 +212,29 @@ def test_many_zeros_and_a_long_tail_cost_a_small_table_no_more_than_bounds_would
         staged, clamped = (sd.lab.simulate(q, epsilon=1, repeats=300) for q in (t.mean("x"), t.mean("x", method="clamped")))
     rmse = [np.sqrt(np.mean((answers - x.mean()) ** 2)) for answers in (staged, clamped)]
     assert rmse[0] < 1.3 * rmse[1]
+
+
+@pytest.mark.parametrize("relation", ["add_remove", "replace"])
+def test_both_quantiles_together_cost_twice_the_price_of_one_though_the_second_depends_on_the_first(relation: str) -> None:
+    staged, points = step(Column("x", "int", (0, 5)), 4, relation=relation), np.arange(6)
+    zeros = {1: range(2), 2: range(3), 39: range(8, 12), 40: range(8, 12)}  # of so many rows: where the lower quartile turns to zero
+    sizes = [(a, b, n - a - b) for n, several in zeros.items() for a in several for b in range(n - a + 1)]
+    tables = {size: np.repeat([0, 1, 4], size) for size in sizes}
+
+    def law(table: Any, by_data: bool) -> Any:
+        """ln P of both draws; a broken twin looks at the rows to choose the second mechanism."""
+        spike = table[(len(table) - 1) // 4] == 0
+        seconds = [staged.spiked if (spike if by_data else y == 0) else staged.mechanisms[1] for y in points]
+        first = staged.mechanisms[0].log_probability(table, points)
+        return np.stack([first[y] + second.log_probability(table, points) for y, second in zip(points, seconds, strict=True)])
+
+    steps = [np.array(move) for move in ((1, 0, 0), (0, 1, 0), (0, 0, 1))]
+    moves = steps if relation == "add_remove" else [one - other for one in steps for other in steps if one is not other]
+    pairs = [(one, other) for one in tables for move in moves if (other := tuple(map(int, one + move))) in tables]
+    worst = {}
+    for by_data in (False, True):
+        found = {name: law(table, by_data) for name, table in tables.items()}
+        worst[by_data] = max(float(np.abs(found[one] - found[other]).max()) for one, other in pairs)
+    price = float(2 * staged.epsilon * staged.share)
+    assert len(pairs) > 100
+    assert 0.5 * price < worst[False] <= price < worst[True]
