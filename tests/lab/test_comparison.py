@@ -94,6 +94,17 @@ def test_a_distance_that_moves_too_far_is_a_difference():
     assert repr(Nearness()) in found.recording.requests
 
 
+def test_a_failure_that_delta_pays_for_is_no_difference_and_a_frequent_one_is():
+    class Hasty(Stability):
+        def release(self, ask, draw):
+            return ask(Nearness()).value if draw(Bernoulli.of(Fraction(1, 2))) else "refused"
+
+    here, there = Near(0, "x"), Near(0, "y")
+    assert all(replay(Stability(1, Fraction(1, 20)), here, there).ok for _ in range(300))
+    found = [replay(Hasty(1, Fraction(1, 20)), here, there) for _ in range(40)]
+    assert any(item.differences == ("visible: str 'x' against str 'y'",) for item in found)
+
+
 def test_a_replay_has_a_verdict_an_exit_code_a_picture_and_json():
     for pair, verdict, code in (((5, 6), "consistent", 0), ((6, 7), "refuted", 1)):
         found = replay(Talkative(1), *pair[::-1]) if code else replay(Laplace(1), *pair)

@@ -19,11 +19,13 @@ from sordino.lab.recording import Recording, Step, record
 from sordino.lab.transcript import Spent, spent
 from sordino.noise import draw
 from sordino.pictures import Picture, ladder
-from sordino.privacy.discrete import Categorical
+from sordino.privacy.discrete import Bernoulli, Categorical
 from sordino.privacy.law import Placed
 from sordino.summaries import Draw, Near, Rung
 
 __all__ = ["Move", "Replay", "replay"]
+
+TRIES = 20  # conversations at most, until one is not covered by delta
 
 
 @dataclass(frozen=True)
@@ -45,9 +47,9 @@ class Move:
 class Replay:
     """What was recorded on the first dataset, and every way in which the second one could be told apart.
 
-    A difference is a proof, and there is no chance in it: the outcomes are pinned. `spent` is what the draws cost between these two
-    datasets, where a rule for their laws is known. A table's question is charged for its draws, so there more than was claimed is a
-    difference; a mechanism may draw more than it tells.
+    A difference is a proof, and there is no chance in it: the outcomes are pinned, and a conversation so unlikely that delta pays for it
+    is held again. `spent` is what the draws cost between these two datasets, where a rule for their laws is known. A table's question is
+    charged for its draws, so there more than was claimed is a difference; a mechanism may draw more than it tells.
     """
 
     recording: Recording
@@ -100,6 +102,10 @@ def replay(mechanism: Any, d0: Any, d1: Any, *, draw: Draw = draw, **options: An
     """
     with opened(mechanism, d0, **options) as (held, ask):
         first = record(held, ask, draw)
+        for _ in range(TRIES):
+            if _chance(first) > _claim(held)[1]:
+                break
+            first = record(held, ask, draw)
     outcomes = iter(first.draws)
     with opened(mechanism, d1, **options) as (held, ask):
         second = record(held, ask, lambda law: _pinned(law, next(outcomes, None)))
@@ -110,6 +116,12 @@ def replay(mechanism: Any, d0: Any, d1: Any, *, draw: Draw = draw, **options: An
         if not cost.within(claim) and (cost.exact or claim[1] == 0):
             differences.append(f"the draws cost epsilon {cost.epsilon:.6g}, delta {cost.delta:.4g}; {claim} is claimed")
     return Replay(first, tuple(differences), tuple(moves), cost)
+
+
+def _chance(recording: Recording) -> float:
+    """How likely the single coins of a conversation were to fall as they did."""
+    coins = [step for step in recording.draws if isinstance(step.private, Bernoulli) and step.private.index is None]
+    return math.prod(p if step.outcome else 1 - p for step in coins for p in [float(step.private.probabilities[0])])
 
 
 def _claim(held: Any) -> tuple[float, float]:
