@@ -1,7 +1,6 @@
 """Hostile text is refused in milliseconds, whatever it is, with a hint and without a trace."""
 
 import logging
-import time
 
 import pytest
 
@@ -11,8 +10,7 @@ from sordino.plan.parsing import parse_predicate
 from sordino.plan.refusal import DEPTH, LENGTH, TOKENS
 
 from .hostile import HOSTILE, LEGAL
-
-FAST = 0.05
+from .stopwatch import FAST, slowest
 
 
 def _outcome(text):
@@ -49,18 +47,7 @@ def test_harmless_text_that_looks_hostile_is_accepted(text):
 
 
 def test_no_text_takes_long():
-    """Time of our own, because the machine may be busy; the best of ten tries, because what it does meanwhile slows everybody down."""
-    slowest = 0.0
-    for text in [*HOSTILE, *LEGAL]:
-        tries = []
-        for _ in range(10):
-            start = time.thread_time()
-            _outcome(text)
-            tries.append(time.thread_time() - start)
-            if tries[-1] < FAST:
-                break
-        slowest = max(slowest, min(tries))
-    assert slowest < FAST
+    assert slowest(_outcome, [*HOSTILE, *LEGAL]) < FAST
 
 
 @pytest.mark.parametrize("bad", [None, 5, b"age = 1", ["age = 1"], object()])

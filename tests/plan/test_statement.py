@@ -2,7 +2,6 @@
 
 import logging
 import random
-import time
 
 import pytest
 from hypothesis import given, settings
@@ -16,9 +15,9 @@ from sordino.plan.select import read_select
 
 from .hostile import HOSTILE as FILTERS
 from .statements import HOSTILE, LEGAL
+from .stopwatch import FAST, slowest
 
 CATALOGUE = Catalogue({"people": COLUMNS}, {}, "person")
-FAST = 0.05
 
 
 def _outcome(text):
@@ -69,18 +68,7 @@ def test_hostile_filters_are_no_less_hostile_inside_a_statement(wrap, caplog):
 
 
 def test_no_statement_takes_long():
-    """Time of our own, because the machine may be busy; the best of ten tries, because what it does meanwhile slows everybody down."""
-    slowest = 0.0
-    for text in [*HOSTILE, *LEGAL]:
-        tries = []
-        for _ in range(10):
-            start = time.thread_time()
-            _outcome(text)
-            tries.append(time.thread_time() - start)
-            if tries[-1] < FAST:
-                break
-        slowest = max(slowest, min(tries))
-    assert slowest < FAST
+    assert slowest(_outcome, [*HOSTILE, *LEGAL]) < FAST
 
 
 @pytest.mark.parametrize("bad", [None, 5, b"SELECT 1", ["SELECT 1"], object()])
