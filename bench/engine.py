@@ -17,7 +17,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from multiprocessing import get_context
 from pathlib import Path
@@ -156,17 +156,18 @@ def median(repeats: int) -> dict[str, float]:
     return {"median, seconds": ours, "partition, seconds": numpy, "median against partition": ours / numpy}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", choices=("people", "groups", "median"))
-    parser.add_argument("--repeats", type=int, default=2)
+def report(words: str | None, parts: Sequence[Callable[[int], dict[str, float]]], gates: dict[str, float], repeats: int = 2) -> None:
+    """The command line of a bench with parts: their figures, and exit code 1 if one is over its gate."""
+    parser = argparse.ArgumentParser(description=words, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", choices=[part.__name__ for part in parts])
+    parser.add_argument("--repeats", type=int, default=repeats)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     found: dict[str, float] = {}
-    for part in (people, median, groups):
+    for part in parts:
         if options.only in (None, part.__name__):
             found |= part(options.repeats)
-    missed = [name for name, value in found.items() for gate, limit in GATES.items() if name.endswith(gate) and value >= limit]
+    missed = [name for name, value in found.items() for gate, limit in gates.items() if name.endswith(gate) and value >= limit]
     if options.json:
         print(json.dumps(found))
     else:
@@ -176,4 +177,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    report(__doc__, (people, median, groups), GATES)

@@ -8,10 +8,7 @@ a million people in 10,000 groups; count, sum and mean, against the same bounded
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
-import sys
 import tempfile
 from pathlib import Path
 
@@ -19,7 +16,7 @@ import duckdb
 import numpy as np
 
 import sordino as sd
-from engine import best, many_rows, peak_while
+from engine import best, many_rows, peak_while, report
 
 GATES = {"public keys, seconds": 0.5, "private keys, seconds": 1.0, "against hand-written": 1.5, "GB": 2.0}
 
@@ -72,24 +69,5 @@ def groups(repeats: int) -> dict[str, float]:
     return found
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", choices=("people", "groups"))
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--json", action="store_true")
-    options = parser.parse_args()
-    found: dict[str, float] = {}
-    for part in (people, groups):
-        if options.only in (None, part.__name__):
-            found |= part(options.repeats)
-    missed = [name for name, value in found.items() for gate, limit in GATES.items() if name.endswith(gate) and value >= limit]
-    if options.json:
-        print(json.dumps(found))
-    else:
-        for name, value in found.items():
-            print(f"{name:62s} {value:8.3f}{'   over the gate' if name in missed else ''}")
-    sys.exit(bool(missed))
-
-
 if __name__ == "__main__":
-    main()
+    report(__doc__, (people, groups), GATES, repeats=3)
