@@ -47,55 +47,48 @@ def _found(line: Line) -> Found:
     return {"theta": line.theta, "margin": margin, "scale": line.scale, "rows": line.rows}
 
 
+class _Single:
+    """A way that is one mechanism, and costs what that costs."""
+
+    mechanism: Any
+
+    @property
+    def cost(self) -> Cost:
+        cost: Cost = self.mechanism.certificate().cost
+        return cost
+
+    def certificates(self) -> Sequence[Certificate]:
+        return (self.mechanism.certificate(),)
+
+
 @dataclass(frozen=True)
-class Equations:
+class Equations(_Single):
     """Least squares from noisy normal equations, in one look."""
 
     mechanism: NormalEquations
     name: str = "NormalEquations"
-
-    @property
-    def cost(self) -> Cost:
-        return self.mechanism.certificate().cost
-
-    def certificates(self) -> Sequence[Certificate]:
-        return (self.mechanism.certificate(),)
 
     def converse(self, ask: Ask, draw: Draw) -> Found:
         return _found(solved(self.mechanism.release(ask, draw)))
 
 
 @dataclass(frozen=True)
-class Boosted:
+class Boosted(_Single):
     """Least squares or Huber's estimator in rounds on clipped residuals."""
 
     mechanism: BoostedRegression
     name: str = "BoostedRegression"
-
-    @property
-    def cost(self) -> Cost:
-        return self.mechanism.certificate().cost
-
-    def certificates(self) -> Sequence[Certificate]:
-        return (self.mechanism.certificate(),)
 
     def converse(self, ask: Ask, draw: Draw) -> Found:
         return _found(self.mechanism.release(ask, draw))
 
 
 @dataclass(frozen=True)
-class Descent:
+class Descent(_Single):
     """Logistic regression by noisy descent."""
 
     mechanism: NoisyDescent
     name: str = "NoisyDescent"
-
-    @property
-    def cost(self) -> Cost:
-        return self.mechanism.certificate().cost
-
-    def certificates(self) -> Sequence[Certificate]:
-        return (self.mechanism.certificate(),)
 
     def converse(self, ask: Ask, draw: Draw) -> Found:
         return {"theta": self.mechanism.release(ask, draw)}
