@@ -9,7 +9,6 @@ import time
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
-from statistics import median
 
 import pytest
 
@@ -20,7 +19,7 @@ from .scenes import TENTH, finish, key, open_book, start_writer
 
 
 def race(where: str, dataset: str, state: Path, tmp_path: Path) -> None:
-    """Eight processes, 1,600 attempts, 400 grants; how long one was passed over is counted in grants to others, not in seconds."""
+    """Eight processes, 1,600 attempts, 400 grants. Fair is who lets others go between two grants of their own, however busy the machine."""
     open_book(where, dataset=dataset, epsilon=40, state=state).close()
     go = tmp_path / "go"
     settings = {"where": str(where), "dataset": dataset, "epsilon": 40, "state": str(state), "go": str(go), "attempts": 200}
@@ -35,8 +34,8 @@ def race(where: str, dataset: str, state: Path, tmp_path: Path) -> None:
         assert len(book.entries()) == 400
         assert book.verify()
         order = [int(entry.request.split("-")[0]) for entry in book.entries()]
-    turns = [[0, *(turn for turn, granted in enumerate(order) if granted == who), 400] for who in range(8)]
-    assert median(max(later - turn for turn, later in pairwise(own)) for own in turns) < 50  # about ten; in SQLite's own lock a hundred
+    assert len(set(order)) == 8
+    assert sum(one != other for one, other in pairwise(order)) > 0.6 * 399  # all but a few; in SQLite's own lock a third
 
 
 def test_eight_processes_racing_for_400_grants_get_exactly_400_and_nobody_starves(tmp_path, state):
