@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from types import SimpleNamespace
 
 import pytest
 from tests.session.people import QUESTIONS, fresh, rows, table
@@ -204,3 +205,15 @@ def test_a_plan_is_rehearsed_before_its_first_charge_and_what_failed_is_rehearse
         for _ in range(3):
             asked.release(epsilon=1, fresh=True)
         assert tried == [plan, plan]
+
+
+def test_what_became_of_a_claim_of_ones_own_is_on_the_next_card():
+    @sd.statistic(bounds=(0, 100), sensitivity=100)
+    def total(x):
+        return float(x.sum())
+
+    with sd.table({"x": [1.0, 2.0]}, bounds={"x": (0, 100)}, budget=sd.Budget(9), ledger=":memory:") as t:
+        asked = t.apply(total, "x")
+        assert "no pairs tried" in str(asked.release(epsilon=1).card)
+        total.verdict = SimpleNamespace(ok=False, pairs=7)
+        assert "REFUTED after 7 pairs" in str(asked.release(epsilon=1, fresh=True).card)

@@ -17,6 +17,7 @@ from sordino.errors import QueryError
 from sordino.lab import audit
 from sordino.schema.column import Column
 from sordino.statistics.staged import OUTERMOST, QUARTILES, ROW, StagedStep, outer_level, staging_pays
+from sordino.summaries.totals import Ranks
 
 WIDE = Column("x", "float", (-10_000, 10_000))
 SMALL = Column("x", "int", (0, 3))
@@ -224,7 +225,7 @@ def test_both_quantiles_together_cost_twice_the_price_of_one_though_the_second_d
     def law(table: Any, by_data: bool) -> Any:
         """ln P of both draws; a broken twin looks at the rows to choose the second mechanism."""
         spike = table[(len(table) - 1) // 4] == 0
-        seconds = [staged.spiked if (spike if by_data else y == 0) else staged.mechanisms[1] for y in points]
+        seconds = [staged.upper(0 if spike else 1) if by_data else staged.upper(y) for y in points]
         first = staged.mechanisms[0].log_probability(table, points)
         return np.stack([first[y] + second.log_probability(table, points) for y, second in zip(points, seconds, strict=True)])
 
@@ -238,3 +239,24 @@ def test_both_quantiles_together_cost_twice_the_price_of_one_though_the_second_d
     price = float(2 * staged.epsilon * staged.share)
     assert len(pairs) > 100
     assert 0.5 * price < worst[False] <= price < worst[True]
+
+
+@pytest.mark.parametrize("first", [0, 1, 3])
+def test_the_second_law_follows_from_the_first_draw_whatever_the_rows_are(first: int) -> None:
+    staged = step(SMALL, 2)
+    for rows in ([0] * 40, [3] * 40, [0] * 20 + [3] * 20):
+        world, laws, real = World({"x": SMALL}, {"x": list(rows)}), [], seeded(3)
+
+        def draw(law: Any, laws: list[Any] = laws, real: Any = real) -> Any:
+            laws.append(law)
+            if len(laws) == 2:  # where in its cell the first quantile lies: pinned to the point we want
+                return int(staged.mechanisms[0].measure.total(first))
+            return real(law)
+
+        staged.release(world.ask, draw, None)
+        expected = staged.upper(first)
+        (windows,) = world.ask(Ranks("x", (expected.q,), expected.radius))
+        assert np.allclose(laws[2].weights, expected.cells(windows[0]).weights)
+    other = staged.upper(1 if first == 0 else 0)
+    (windows,) = world.ask(Ranks("x", (other.q,), other.radius))
+    assert not np.array_equal(laws[2].weights, other.cells(windows[0]).weights)

@@ -27,6 +27,7 @@ from sordino.session.release import Release
 from sordino.session.settled import Settled, settle
 from sordino.session.verbs import Verbs
 from sordino.statistics import Answer, count
+from sordino.statistics.applied import Applied
 from sordino.statistics.predicates import Counts
 
 if TYPE_CHECKING:
@@ -96,13 +97,17 @@ class Query(Verbs):
 
     @cached_property
     def _settled(self) -> Callable[..., Settled]:
-        """The plans of this question that were settled last: each follows from its price and from facts that stay as they are."""
+        """The plans of this question that were settled last: each follows from its price and from facts that stay as they are.
+
+        Not so with a statistic of somebody's own: its author may still claim more, and an attempt to refute it belongs on the card.
+        """
 
         def made(price: Fraction, share: Fraction | None, rows: int | None, weights: Any, way: str | None) -> Settled:
             divided = None if weights is None else dict(weights)
             return settle(self.table, self.asked, self.words, price, share, rows=rows, weights=divided, way=way)
 
-        return lru_cache(SETTLED)(made)
+        own = any(isinstance(statistic, Applied) for statistic in self.asked.statistics.values())
+        return made if own else lru_cache(SETTLED)(made)
 
     @cached_property
     def counting(self) -> Query:

@@ -151,6 +151,10 @@ class StagedStep:
         """In place of the upper quantile where the lower one is zero."""
         return self._quantile(max(self.levels[1], SPIKED))
 
+    def upper(self, first: int) -> QuantileExponential:
+        """The mechanism of the second quantile: a choice by what was drawn first, and by nothing else."""
+        return self.spiked if first == zero_of(self.grid) else self.mechanisms[1]
+
     def _quantile(self, q: Fraction) -> QuantileExponential:
         return quartile_mechanism(self.grid, q, self.epsilon * self.share, self.context)
 
@@ -212,13 +216,14 @@ class StagedStep:
 
     def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
         named = groups if self.context.private_keys else None
-        lower, upper, zero = *self.mechanisms, zero_of(self.grid)
-        levels = tuple(dict.fromkeys((lower.q, upper.q, self.spiked.q)))
+        every = (*self.mechanisms, self.spiked)
+        levels = tuple(dict.fromkeys(mechanism.q for mechanism in every))
         found = []
-        for windows in ask(Ranks(self.column, levels, max(m.radius for m in (lower, upper, self.spiked)), named)):
-            first = lower.release(lambda _, windows=windows: windows[0], draw)  # type: ignore[misc]
-            far, window = (self.spiked, windows[-1]) if first == zero else (upper, windows[1])
-            found.append(self.limits([first, far.release(lambda _, window=window: window, draw)]))  # type: ignore[misc]
+        for windows in ask(Ranks(self.column, levels, max(mechanism.radius for mechanism in every), named)):
+            of = dict(zip(levels, windows, strict=True))
+            first = every[0].release(lambda _, of=of: of[every[0].q], draw)  # type: ignore[misc]
+            upper = self.upper(first)
+            found.append(self.limits([first, upper.release(lambda _, of=of, upper=upper: of[upper.q], draw)]))  # type: ignore[misc]
         limits = np.array(found, object)
         totals = ask(Clipped(self.column, tuple(found), groups))
         rows, total = line_up(totals, (Item("rows", self.column), Item("sum", self.column)), groups)
