@@ -96,7 +96,7 @@ class _Reader(Document):
     def dataset(self, said: dict[str, Any]) -> Dataset:
         self.known(said, (), ("dataset", "privacy", "budget", "tables", "server"), needed=("dataset", "privacy", "budget", "tables"))
         head = self.table(said, ("dataset",), ("name", "version", "ledger", "relation", "owner_log", "witness"), needed=("name", "ledger"))
-        people = self.table(said, ("privacy",), ("unit", "unit_column", "max_rows", "max_groups", "fold_ids"))
+        people = self.table(said, ("privacy",), ("unit", "unit_column", "max_rows", "max_groups", "max_rows_per_group", "fold_ids"))
         relation = self.at(("dataset", "relation"), Relation.of, head.get("relation", "add_remove"))
         unit = self.unit(people, relation)
         server = self.table(said, ("server",), ("tick_ms", "approve_above")) if "server" in said else {}
@@ -123,7 +123,7 @@ class _Reader(Document):
         )
 
     def unit(self, people: dict[str, Any], relation: Relation) -> PrivacyUnit:
-        limits = {word: self.whole(("privacy", word), people[word]) for word in ("max_rows", "max_groups") if word in people}
+        limits = {word: self.whole(("privacy", word), people[word]) for word in ("max_rows", "max_groups", "max_rows_per_group") if word in people}
         if "unit_column" not in people:
             if limits:
                 fix = "Name the person's column, unit_column = ..., or leave the limits out: then every row is a unit of its own."

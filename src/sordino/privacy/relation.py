@@ -32,21 +32,36 @@ class Relation(StrEnum):
 
 @dataclass(frozen=True)
 class PrivacyUnit:
-    """What one unit is: a row (column None), or a person with at most max_rows rows in each of at most max_groups groups."""
+    """What one unit is: a row (column None), or a person of whom at most so much counts.
+
+    `max_rows` are the rows of one person in all, `max_groups` the groups they may lie in, `max_rows_per_group` those of one group
+    (None: as many as in all). A question without groups is limited by max_rows alone.
+    """
 
     column: str | None = None
     relation: Relation = Relation.ADD_REMOVE
     max_rows: int = 1
     max_groups: int = 1
+    max_rows_per_group: int | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "relation", Relation.of(self.relation))
-        for name in ("max_rows", "max_groups"):
+        for name in ("max_rows", "max_groups", "max_rows_per_group"):
             value = getattr(self, name)
+            if value is None and name == "max_rows_per_group":
+                continue
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise QueryError("SRD-103", f"{name} is {value!r}.", f"Give {name} as a whole number of at least 1.")
 
     @property
-    def stability(self) -> int:
-        """How many rows of one group a single step of the relation can touch."""
-        return self.max_rows
+    def rows_per_group(self) -> int:
+        """How many rows of one person count in one group."""
+        return self.max_rows if self.max_rows_per_group is None else min(self.max_rows_per_group, self.max_rows)
+
+    @property
+    def limits(self) -> str:
+        """How much of one person counts, in words."""
+        rows = "1 row" if self.max_rows == 1 else f"{self.max_rows} rows"
+        groups = "1 group" if self.max_groups == 1 else f"{self.max_groups} groups"
+        each = f", {self.rows_per_group} in each" if self.max_groups > 1 and self.rows_per_group < self.max_rows else ""
+        return f"at most {rows} of one person, in at most {groups}{each}"

@@ -135,11 +135,18 @@ class Table(Verbs):
     def __repr__(self) -> str:
         unit, who = self.unit, "every row is a unit"
         if unit.column is not None:
-            who = f"unit {unit.column!r}, at most {unit.max_rows} rows per group in {unit.max_groups} groups"
+            who = f"unit {unit.column!r}, {unit.limits}"
         return f"Table {self.name!r}: {len(self.columns)} columns, {who}, {unit.relation.value}\n{self.budget}"
 
 
-def privacy_unit(unit: str | None, relation: str | Relation, max_rows: int | None, max_groups: int | None, size: int | None) -> PrivacyUnit:
+def privacy_unit(
+    unit: str | None,
+    relation: str | Relation,
+    max_rows: int | None,
+    max_groups: int | None,
+    size: int | None,
+    max_rows_per_group: int | None = None,
+) -> PrivacyUnit:
     """The unit from the caller's words, with the fixes for what is missing."""
     kind = Relation.of(relation)
     if size is not None and (isinstance(size, bool) or not isinstance(size, int) or size < 1):
@@ -147,13 +154,13 @@ def privacy_unit(unit: str | None, relation: str | Relation, max_rows: int | Non
     if kind is Relation.REPLACE and size is None:
         raise QueryError("SRD-107", 'relation "replace" needs a public size.', "Give size=, the public number of units.")
     if unit is None:
-        if max_rows not in (None, 1) or max_groups not in (None, 1):
-            raise QueryError("SRD-204", "limits per person need unit=.", "Name the person's column, or leave max_rows and max_groups out.")
+        if any(limit not in (None, 1) for limit in (max_rows, max_groups, max_rows_per_group)):
+            raise QueryError("SRD-204", "limits per person need unit=.", "Name the person's column, or leave the limits out.")
         return PrivacyUnit(None, kind)
     if max_rows is None or max_groups is None:
-        fix = "Give max_rows= (rows of one person per group) and max_groups= (groups of one person)."
+        fix = "Give max_rows= (rows of one person in all) and max_groups= (groups of one person)."
         raise QueryError("SRD-204", f"unit={unit!r} needs limits on what one person contributes.", fix)
-    return PrivacyUnit(unit, kind, max_rows, max_groups)
+    return PrivacyUnit(unit, kind, max_rows, max_groups, max_rows_per_group)
 
 
 def table(
@@ -163,6 +170,7 @@ def table(
     relation: str | Relation = "add_remove",
     max_rows: int | None = None,
     max_groups: int | None = None,
+    max_rows_per_group: int | None = None,
     bounds: Mapping[str, Any] | None = None,
     keys: Mapping[str, Any] | None = None,
     columns: Mapping[str, Any] | None = None,
@@ -187,7 +195,7 @@ def table(
     """
     if not isinstance(budget, Budget):
         raise QueryError("SRD-304", "a table needs a budget.", "Give budget=sd.Budget(epsilon=3).")
-    person = privacy_unit(unit, relation, max_rows, max_groups, size)
+    person = privacy_unit(unit, relation, max_rows, max_groups, size, max_rows_per_group)
     if isinstance(twin, str) and (twin != "codebook" or size is None):
         raise QueryError("SRD-103", f"twin is {twin!r}.", 'Give a public frame, or "codebook" together with size=.')
     declared = declare(columns, bounds, keys, unit)
