@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from sordino.errors import QueryError
 from sordino.privacy.cost import Cost
@@ -14,7 +14,7 @@ from sordino.privacy.law import Noise
 from sordino.privacy.number import round_up
 from sordino.privacy.witness import Dilated, Witness
 
-__all__ = ["Certificate", "Verdict", "least_scale"]
+__all__ = ["Certificate", "Part", "Verdict", "least_scale", "whole_cost"]
 
 MARGIN = 1e-9  # float rounding of the integrals, relative
 LARGEST_BETA = 100  # e^beta beyond this leaves the range in which densities can be compared
@@ -58,6 +58,44 @@ class Certificate:
         delta = self.delta(claimed)
         needed = _least_epsilon(self.delta, allowed, claimed)
         return Verdict(delta <= allowed * (1 + MARGIN), claimed / needed if needed else math.inf, needed, delta)
+
+
+@dataclass(frozen=True)
+class Part:
+    r"""One mechanism of a price: what it proves, and how hard one person can meet it.
+
+    In `full` groups a person moves it by all that its certificate allows, in one more by the share `rest` of that; everything `steps`
+    times over, where a replacement is a removal and an addition.
+
+    Theorem. Let a person touch groups i with shares t_i <= 1 of what the certificate allows, sum t_i <= full + rest. If the loss is
+    linear in the share, the price of (1, .., 1, rest) bounds that of every such allocation: as epsilon, as rho, and as a whole privacy
+    profile, for Laplace, discrete Laplace (epsilon and rho), bounded-range and Gaussian laws.
+    Proof. Epsilons add, rho is convex in the share and 0 at 0, so the vertex (1, .., 1, rest) of the polytope is the worst. Profiles: in
+    the measure e^{-l/2} dP a pair of independent draws of losses a >= b, E = a + b, has on |l| < E the density 1/4 +
+    min(2b, E - |l|)/16 and atoms of 1/4 at +-(a - b) and +-E for Laplace (times e^{-E/2}), and one proportional to min(2b, E - |l|) for
+    bounded range. Either is a mixture of randomized responses of epsilon |l| with weights proportional to cosh(l/2) times that. Moving
+    t from b to a takes mass from |l| < a - b + 2t outwards, and the total stays one, so it mixes stochastically larger epsilons and
+    dominates. Such moves, and larger losses, lead from any allocation to the vertex; domination survives composition (Zhu, Dong and
+    Wang 2022). Gaussian: the sum of squares is convex. QED
+    What costs the same however little a person does in a group (naming a key, counting people, smooth sensitivity, tests) has
+    rest = 0 and `full` counts every group the person can be in.
+    """
+
+    certificate: Certificate
+    full: int = 1
+    rest: Fraction = Fraction(0)
+    steps: int = 1
+
+    @cached_property
+    def cost(self) -> Cost:
+        once = self.certificate.cost.group(self.steps)
+        share = [(self.certificate.cost.scaled(self.rest).group(self.steps), 1)] if self.rest else []
+        return Cost.sum([(once, self.full), *share])
+
+
+def whole_cost(parts: Iterable[Part]) -> Cost:
+    """The price of a list of parts, and the only way to it."""
+    return Cost.sum((part.cost, 1) for part in parts)
 
 
 def _least_epsilon(delta: Callable[[float], float], allowed: float, start: float) -> float:

@@ -78,10 +78,13 @@ class PrivacyLoss:
 
 def of(cost: Cost) -> PrivacyLoss:
     """The privacy loss of one release."""
+    if cost.parts:
+        return _sum([(of(part), times) for part, times in cost.parts])
     if cost.mu_squared is not None:
         return PrivacyLoss(mu_squared=cost.mu_squared)
+    family = "approximate" if cost.family == "discrete_laplace" else cost.family  # randomized response dominates every pure pair
     revealed = min(1.0, float(cost.delta) * (1 + 1e-15))
-    return PrivacyLoss({Pair.of(cost.family, math.nextafter(float(cost.epsilon), math.inf)): 1}, infinite=(revealed, revealed))
+    return PrivacyLoss({Pair.of(family, math.nextafter(float(cost.epsilon), math.inf)): 1}, infinite=(revealed, revealed))
 
 
 def of_laws(P: Mapping[Any, Any], Q: Mapping[Any, Any]) -> PrivacyLoss:

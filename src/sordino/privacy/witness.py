@@ -73,9 +73,9 @@ class Dilated:
 class LaplaceShift:
     """Independent Laplace coordinates moved by at most `shift` scales in L1 norm.
 
-    Theorem. The largest log-ratio is exactly the shift; the hockey stick of one coordinate is 1 - e^{(eps - shift)/2}, and spreading the
-    shift over coordinates does not raise it beyond the value of epsilon-DP.
-    Proof. The log-ratio is a sum of |z_i - d_i| - |z_i| <= sum |d_i|, attained beyond both centres. QED
+    Theorem. The largest log-ratio is exactly the shift; the hockey stick of one coordinate is 1 - e^{(eps - shift)/2}, and no way of
+    spreading the shift over coordinates has a larger one. On whole numbers (`scalar` false) it is at most that of epsilon-DP.
+    Proof. The log-ratio is a sum of |z_i - d_i| - |z_i| <= sum |d_i|, attained beyond both centres. Spreading: `Part`. QED
     """
 
     shift: float
