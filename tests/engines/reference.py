@@ -239,9 +239,11 @@ def bounded(frame: Frame, salt: int, rows: list[Any]) -> list[Any]:
         people[row[0]][row[1]].append(row)
     kept = []
     for unit, groups in people.items():
-        for key in sorted(groups, key=lambda key: hashed(salt, unit, *key))[: frame.unit.max_groups]:
-            mine = sorted(groups[key], key=lambda row: hashed(salt, unit, *row[1], *row[2], *row[3]))
-            kept += mine[: frame.unit.max_rows]
+        mine = []
+        for key in sorted(groups, key=lambda key: hashed(salt, unit, *key))[: frame.unit.max_groups if frame.by else None]:
+            first = sorted(groups[key], key=lambda row: hashed(salt, unit, *row[1], *row[2], *row[3]))
+            mine += first[: frame.unit.rows_per_group if frame.by else None]
+        kept += sorted(mine, key=lambda row: hashed(salt, unit, *row[1], *row[2], *row[3]))[: frame.unit.max_rows]
     return kept
 
 

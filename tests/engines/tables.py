@@ -114,8 +114,8 @@ def awkward(rows: int, seed: int = 1) -> dict[str, list[Any]]:
     return {name: [rng.choice(pool) for _ in range(rows)] for name, pool in POOL.items()}
 
 
-def person(max_rows: int, max_groups: int) -> PrivacyUnit:
-    return PrivacyUnit("person", max_rows=max_rows, max_groups=max_groups)
+def person(max_rows: int, max_groups: int, max_rows_per_group: int | None = None) -> PrivacyUnit:
+    return PrivacyUnit("person", max_rows=max_rows, max_groups=max_groups, max_rows_per_group=max_rows_per_group)
 
 
 CITIES = Column("city", "cat", keys=("ulm", "Ulm", "a'b", "nowhere", None, "😀"))
@@ -153,14 +153,14 @@ FRAMES = {
     "people": Frame(person(2, 1), PERSON, columns=NUMBERS, counted=(ODD, SIDES)),
     "one row each": Frame(person(1, 1), PERSON, columns=(AGE,)),
     "people where": Frame(person(3, 1), PERSON, where=CALENDAR, columns=(PRICE, SEEN)),
-    "people by": Frame(person(2, 3), PERSON, by=(CITY,), columns=(AGE, WEIGHT), counted=(ADULT,)),
-    "people by public": Frame(person(2, 2), PERSON, by=(CITIES,), columns=(AGE, FINE)),
-    "people by two": Frame(person(1, 4), PERSON, by=(CITIES, WARD), columns=(PRICE,)),
+    "people by": Frame(person(4, 3, 2), PERSON, by=(CITY,), columns=(AGE, WEIGHT), counted=(ADULT,)),
+    "people by public": Frame(person(3, 2, 2), PERSON, by=(CITIES,), columns=(AGE, FINE)),
+    "people by two": Frame(person(3, 4, 1), PERSON, by=(CITIES, WARD), columns=(PRICE,)),
     "people by flags": Frame(person(1, 1), PERSON, by=(SMOKES, WARDS), columns=(WEIGHT,)),
     "people by day": Frame(person(2, 2), PERSON, by=(Column("born", "date"),), columns=(AGE,)),
     "people by moment": Frame(person(2, 2), PERSON, by=(Column("seen", "timestamp"),), columns=(AGE,)),
-    "nulls filled": Frame(person(2, 3), PERSON, by=(NAMED,), columns=(FILLED,), where=Compare(">", Name("age"), Literal(30))),
-    "all groups fit": Frame(person(2, 99), PERSON, by=(SMOKES,), columns=(AGE,)),
+    "nulls filled": Frame(person(6, 3, 2), PERSON, by=(NAMED,), columns=(FILLED,), where=Compare(">", Name("age"), Literal(30))),
+    "all groups fit": Frame(person(3, 99, 2), PERSON, by=(SMOKES,), columns=(AGE,)),
 }
 
 

@@ -22,7 +22,7 @@ def check(file: Annotated[Path | None, typer.Argument(help="A dataset file; the 
     declared = read_dataset(door.dataset(file))
     unit, budget = declared.unit, declared.budget
     who = "every row is a person of its own" if unit.column is None else (
-        f"{declared.unit_word}, by {unit.column!r}: {unit.limits}"
+        f"{declared.unit_word}, by {unit.column!r}: {unit.words}"
     )  # fmt: skip
     lines = [
         f"{declared.name}, version {declared.version}: protects {who}; {unit.relation.value}",

@@ -17,6 +17,7 @@ from sordino.engines.row import Rows, held, used
 from sordino.engines.scan import Scan
 from sordino.engines.value import Field, grid_of, quoted
 from sordino.errors import QueryError
+from sordino.privacy.relation import Limits
 from sordino.schema.column import Column, coarse_shift
 from sordino.schema.frame import Frame
 from sordino.summaries.totals import Item
@@ -99,6 +100,14 @@ class Text:
         return f"SELECT {self.rows} FROM ({inner}) AS clipped" + (f" WHERE {' AND '.join(wanted)}" if wanted else "")
 
     @property
+    def limits(self) -> Limits:
+        """How one person's rows may fall on the groups of this frame."""
+        groups = self.frame.public_groups
+        if not self.keys:
+            return self.frame.unit.limits()
+        return self.frame.unit.limits(self.frame.unit.max_groups if groups is None else max(len(groups), 1))
+
+    @property
     def crowds(self) -> bool:
         """Whether a person could be in more groups than the bound: not when there are no more groups than that."""
         groups = self.frame.public_groups
@@ -113,49 +122,73 @@ class Text:
         # hashed twice: the inner hash only xors its parts, and an xor would favour the same groups under every salt
         return f"CAST(hash(hash({', '.join((*salts, 'u', *parts))})) >> 32 AS UINTEGER)"
 
-    def few(self, table: str) -> str:
-        """Each person's first max_groups groups, and of each the first max_rows rows: one sort, as the rows' order refines the groups'.
+    @property
+    def _groups(self) -> str:
+        return ", ".join((self.hashed(*self.keys), *self.keys))
 
-        rank() counts the rows of a person's earlier groups, so the difference to row_number() is a row's place in its own group.
+    @property
+    def _rows(self) -> str:
+        """The order of one person's rows in a group, and of all of them: by their hash, then by the row itself, so that no tie is left."""
+        return ", ".join((self.hashed(*self.keys, *self.content), *self.keys, *self.content))
+
+    def few(self, table: str) -> str:
+        """Each person's first groups, of each the first rows, and of these the first in all: the limits of the frame.
+
+        One sort serves groups and rows, as the rows' order refines the groups': rank() counts the rows of a person's earlier groups, so
+        the difference to row_number() is a row's place in its own group.
         """
-        groups = f"PARTITION BY u ORDER BY {', '.join((self.hashed(*self.keys), *self.keys))}"
-        rows = f"{groups}, {', '.join((self.hashed(*self.keys, *self.content), *self.content))}"
-        places = f"dense_rank() OVER ({groups}) AS place, row_number() OVER ({rows}) - rank() OVER ({groups}) AS before"
+        limits = self.limits
+        groups = f"PARTITION BY u ORDER BY {self._groups}"
+        places = f"dense_rank() OVER ({groups}) AS place, row_number() OVER ({groups}, {self._rows}) - rank() OVER ({groups}) AS before"
         ranked = f"SELECT {self.rows}, {places} FROM {table} AS clipped"
-        unit = self.frame.unit
-        return f"SELECT {self.rows} FROM ({ranked}) AS ranked WHERE place <= {unit.max_groups} AND before < {unit.max_rows}"
+        few = f"SELECT {self.rows} FROM ({ranked}) AS ranked WHERE place <= {limits.groups} AND before < {limits.rows}"
+        return self._few_in_all(few)
+
+    def _few_in_all(self, rows: str) -> str:
+        """At most so many rows of one person; nothing to do where groups and rows in each leave no more."""
+        limits = self.limits
+        if limits.groups * limits.rows <= limits.total:
+            return rows
+        ranked = f"SELECT {self.rows}, row_number() OVER (PARTITION BY u ORDER BY {self._rows}) AS place FROM ({rows}) AS grouped"
+        return f"SELECT {self.rows} FROM ({ranked}) AS ranked WHERE place <= {limits.total}"
 
     def crowded(self, table: str) -> str:
-        """The (person, group) pairs with more rows than max_rows."""
-        pair, unit = ", ".join(("u", *self.keys)), self.frame.unit
-        many = f" HAVING count(*) > {unit.max_rows}"
-        # people are fewer than pairs; where most have one row per group, most of them cannot have a crowded pair
-        few = self.keys and unit.max_rows >= unit.max_groups
-        people = f" WHERE u IN (SELECT u FROM {table} GROUP BY u{many})" if few else ""
-        return f"SELECT {pair} FROM {table}{people} GROUP BY {pair}{many}"
+        """The people with more rows than any limit allows: in all, or in one of their groups."""
+        limits = self.limits
+        many = f"SELECT u FROM {table} GROUP BY u HAVING count(*) > {min(limits.total, limits.rows)}"
+        if not self.keys or limits.rows >= limits.total:
+            return many
+        pair = ", ".join(("u", *self.keys))
+        in_one = f"SELECT u FROM {table} WHERE u IN ({many}) GROUP BY {pair} HAVING count(*) > {limits.rows}"
+        if limits.groups * limits.rows <= limits.total:
+            return f"SELECT DISTINCT u FROM ({in_one}) AS crowds"
+        return f"{in_one} UNION SELECT u FROM {table} GROUP BY u HAVING count(*) > {limits.total}"
 
     def few_rows(self, table: str, crowded: str) -> str:
-        """Each pair's first max_rows rows by (H(salt, unit, key, content), content). Only crowded pairs need ranking.
+        """The rows of the table within the limits, where nobody is in too many groups: only crowded people need ranking.
 
         Equal rows are interchangeable, so the order among them does not matter.
         """
-        pair, same = ("u", *self.keys), " AND ".join(f"r.{name} IS NOT DISTINCT FROM c.{name}" for name in ("u", *self.keys))
-        order = ", ".join((self.hashed(*self.keys, *self.content), *self.content))
-        full = ", ".join(f"r.{name}" for name in self.rows.split(", "))
-        many = f"SELECT {full} FROM {table} AS r JOIN {crowded} AS c ON {same}"
-        ranked = f"SELECT {self.rows}, row_number() OVER (PARTITION BY {', '.join(pair)} ORDER BY {order}) AS place FROM ({many}) AS many"
-        few = f"SELECT {full} FROM {table} AS r WHERE NOT EXISTS (SELECT 1 FROM {crowded} AS c WHERE {same})"
-        return f"{few} UNION ALL SELECT {self.rows} FROM ({ranked}) AS ranked WHERE place <= {self.frame.unit.max_rows}"
+        calm = f"SELECT {self.rows} FROM {table} AS r WHERE u NOT IN (SELECT u FROM {crowded})"
+        return f"{calm} UNION ALL {self._ranked(f'SELECT {self.rows} FROM {table} AS r WHERE u IN (SELECT u FROM {crowded})')}"
+
+    def _ranked(self, rows: str) -> str:
+        """Each person's first rows of each group, and of these the first in all."""
+        limits = self.limits
+        if self.keys and limits.rows < limits.total:
+            place = f"row_number() OVER (PARTITION BY {', '.join(('u', *self.keys))} ORDER BY {self._rows})"
+            rows = f"SELECT {self.rows} FROM (SELECT {self.rows}, {place} AS place FROM ({rows}) AS many) AS ranked"
+            rows = f"{rows} WHERE place <= {limits.rows}"
+            return self._few_in_all(rows)
+        ranked = f"SELECT {self.rows}, row_number() OVER (PARTITION BY u ORDER BY {self._rows}) AS place FROM ({rows}) AS many"
+        return f"SELECT {self.rows} FROM ({ranked}) AS ranked WHERE place <= {limits.total}"
 
     def bounded(self) -> str:
         """The bounded table in one statement, for engines to which a second pass over the rows costs more than a sort."""
-        rows, unit = self.clipped(), self.frame.unit
-        if self.frame.unit_column is None or self.crowds:
-            return rows if self.frame.unit_column is None else self.few(f"({rows})")
-        order = ", ".join((self.hashed(*self.keys, *self.content), *self.content))
-        place = f"row_number() OVER (PARTITION BY {', '.join(('u', *self.keys))} ORDER BY {order})"
-        ranked = f"SELECT {self.rows}, {place} AS place FROM ({rows}) AS chosen"
-        return f"SELECT {self.rows} FROM ({ranked}) AS ranked WHERE place <= {unit.max_rows}"
+        rows = self.clipped()
+        if self.frame.unit_column is None:
+            return rows
+        return self.few(f"({rows})") if self.crowds else self._ranked(rows)
 
     def column(self, name: str | None) -> str:
         for i, column in enumerate(self.frame.columns):
@@ -168,8 +201,7 @@ class Text:
         if item.what == "rows":
             return "count(*)" if item.column is None else f"count({self.column(item.column)})"
         if item.what == "units":
-            # with one row per person and group, rows are people
-            single = self.frame.unit_column is None or self.frame.unit.max_rows == 1
+            single = self.frame.unit_column is None or self.limits.rows == 1  # then rows are people
             return "count(*)" if single else "count(DISTINCT u)"
         if item.what == "counted":
             return f"count(CASE WHEN b{item.index} THEN 1 END)"

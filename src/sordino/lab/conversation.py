@@ -55,7 +55,7 @@ class Conversation:
 
     def _copies(self, ask: Ask, draw: Draw, repeats: int) -> Iterator[Any]:
         plan = self.plan
-        if plan.plan.keys is not None or any(part.counted is not None for part in plan.plan.parts):
+        if plan.plan.keys is not None or any(part.counted is not None for part in plan.plan.draws):
             raise _Alone
         groups = (plan.context.keys if plan.by else ((),)) or ()
         copies = tuple((i, *group) for i in range(repeats) for group in groups)
@@ -74,7 +74,7 @@ class Conversation:
 
         answers: dict[str, Any] = dict.fromkeys(plan.names, ())
         try:
-            for part in plan.plan.parts:
+            for part in plan.plan.draws:
                 answers |= part.release(asking, draw, copies)
         except Exception as error:  # a step that knows its groups beforehand; it is asked one by one, and fails there if it must
             raise _Alone from error

@@ -87,9 +87,9 @@ class Laplace:
         return 2 * float(self.scale * self.step) ** 2
 
     def certificate(self) -> Certificate:
-        witness = LaplaceShift(float(self.reach / self.scale), scalar=self.dimension == 1)
-        cost = Cost.laplace(self.epsilon) if self.dimension == 1 else Cost.pure(self.epsilon)
-        return claim(self, cost, witness, assumes=f"one unit moves the statistic by at most {float(self.sensitivity):g} in L1 norm")
+        witness = LaplaceShift(float(self.reach / self.scale))
+        moved = f"one unit moves the statistic by at most {float(self.sensitivity):g} in L1 norm"
+        return claim(self, Cost.laplace(self.epsilon), witness, assumes=moved)
 
     def release(self, ask: Ask, draw: Draw) -> Any:
         steps = draw(LaplaceLaw().at(ask(Value(self.step, self.dimension)), self.scale, grid=output_grid(self.scale)))

@@ -16,7 +16,7 @@ from sordino.privacy.certificate import Certificate
 from sordino.privacy.cost import Cost
 from sordino.privacy.discrete import DiscreteLaplace
 from sordino.privacy.number import as_epsilon
-from sordino.privacy.relation import Relation
+from sordino.privacy.relation import Limits, Relation
 from sordino.privacy.witness import LaplaceShift
 from sordino.summaries import Ask, Counts, Draw, Tally
 
@@ -28,9 +28,9 @@ __all__ = ["LaplaceHistogram"]
 class LaplaceHistogram:
     r"""Every public key with its count plus discrete Laplace noise, whether it occurs or not.
 
-    Theorem. If a person has rows in at most l keys and at most c in each, discrete Laplace noise of scale l c/epsilon (2 l c/epsilon
-    under replace) is epsilon-DP. Among k keys the largest error is about ln(k) scales.
-    Proof. The vector of counts moves by at most l c (2 l c) in L1 norm, and each unit of movement costs at most one over the scale. QED
+    Theorem. If a person has rows in at most l keys, at most c in each and N <= l c in all, discrete Laplace noise of scale N/epsilon
+    (2 N/epsilon under replace) is epsilon-DP. Among k keys the largest error is about ln(k) scales.
+    Proof. The vector of counts moves by at most N (2 N) in L1 norm, and each unit of movement costs at most one over the scale. QED
     """
 
     epsilon: Fraction
@@ -38,12 +38,14 @@ class LaplaceHistogram:
     max_groups: int = 1
     max_rows: int = 1
     relation: Relation = Relation.ADD_REMOVE
+    total: int | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", as_epsilon(self.epsilon))
         object.__setattr__(self, "relation", Relation.of(self.relation))
         as_reach(self.max_groups)
         as_reach(self.max_rows)
+        object.__setattr__(self, "total", as_reach(self.max_groups * self.max_rows if self.total is None else self.total))
         try:
             object.__setattr__(self, "keys", tuple(self.keys))
             listed_once = 0 < len(set(self.keys)) == len(self.keys)
@@ -54,16 +56,29 @@ class LaplaceHistogram:
         check_scale(self.scale)
 
     @property
+    def limits(self) -> Limits:
+        assert self.total is not None
+        return Limits(self.max_rows, self.max_groups, self.total)
+
+    @property
     def reach(self) -> int:
-        return self.max_groups * self.max_rows * (2 if self.relation is Relation.REPLACE else 1)
+        return self.limits.counted * self._steps
+
+    @property
+    def _steps(self) -> int:
+        return 2 if self.relation is Relation.REPLACE else 1
 
     @property
     def scale(self) -> Fraction:
         return self.reach / self.epsilon
 
     def certificate(self) -> Certificate:
-        unit = f"{self.relation.value}; a person in at most {self.max_groups} keys, {self.max_rows} rows each"
-        return claim(self, Cost.pure(self.epsilon), LaplaceShift(float(self.reach / self.scale), scalar=False), assumes=unit)
+        """The price of the worst allocation of a person's rows: `filled` keys full and one with the rest."""
+        limits, grain = self.limits, 1 / self.scale
+        moves = [(limits.rows, limits.filled), *([(limits.rest, 1)] if limits.rest else [])]
+        cost = Cost.sum((Cost.discrete_laplace(rows * self._steps * grain, grain), times) for rows, times in moves)
+        unit = f"{self.relation.value}; a person in at most {limits.groups} keys, {limits.rows} rows each, {limits.counted} in all"
+        return claim(self, cost, LaplaceShift(float(self.reach / self.scale), scalar=False), assumes=unit)
 
     def release(self, ask: Ask, draw: Draw) -> dict[Hashable, int]:
         tally: Tally = ask(Counts())
@@ -73,4 +88,5 @@ class LaplaceHistogram:
 
     @classmethod
     def examples(cls) -> Sequence[LaplaceHistogram]:
-        return (cls(Fraction(1), ("a", "b")), cls(Fraction(1, 2), ("a", "b", "c"), 2, 3, Relation.REPLACE))
+        three = ("a", "b", "c")
+        return (cls(Fraction(1), ("a", "b")), cls(Fraction(1, 2), three, 2, 3, Relation.REPLACE), cls(Fraction(1), three, 3, 2, total=5))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -19,7 +19,7 @@ from sordino.privacy.cost import Cost, gaussian_delta
 from sordino.privacy.discrete import DiscreteLaplace
 from sordino.privacy.families import GaussianLaw
 from sordino.privacy.number import as_delta, as_epsilon, round_up
-from sordino.privacy.relation import PrivacyUnit, Relation
+from sordino.privacy.relation import Limits, PrivacyUnit, Relation
 from sordino.privacy.witness import Closed
 from sordino.summaries import Ask, Counts, Draw, Tally
 
@@ -36,14 +36,18 @@ def _rounded_gaussian_tail(steps: float, sigma: float) -> float:
 class StableHistogram:
     r"""Noisy counts of the keys that occur, shown only from a public threshold t on.
 
-    Theorem. A person has rows in at most l keys, at most c in each. With integer noise K and tail F = P(K < t - c), showing a count when
-    count + K >= t is (epsilon, delta)-DP if, for a keys present on one side only, b on the other only and the rest on both (a + b <= l
-    with one of them 0 under add_remove; a, b <= l under replace),
-    1 - F^a + F^a H(epsilon + (b - a) ln F) <= delta, where H is the hockey stick of the keys present on both sides.
-    Proof. A key present on one side only is visible there with probability at most 1 - F and invisible otherwise, which multiplies the
-    likelihood of the other outcomes by F^a on one side and F^b on the other; keys on both sides are shifted by at most c and the
-    threshold is post-processing. Discrete Laplace noise of scale l c/epsilon (2 l c/epsilon under replace) makes H vanish, and then
-    F^l >= 1 - delta suffices. QED
+    Theorem. A person has rows in at most l keys, at most c in each, N <= l c in all. With integer noise K and tail F(v) = P(K < t - v),
+    showing a count when count + K >= t is (epsilon, delta)-DP if, for keys of v_1, .., v_a rows present on one side only, b others on the
+    other side only and the rest on both, 1 - prod F(v_i) + prod F(v_i) H(epsilon + ln(prod F(w_j)/prod F(v_i))) <= delta, where H is the
+    hockey stick of the keys present on both sides. For Laplace noise that is 1 - prod F(v_i) <= delta over all rows of one person, and
+    the worst has j keys, c rows in as many as there are rows for, at least one in each. For Gaussian noise c rows in each of l keys
+    bound it from above.
+    Proof. A key of v rows present on one side only is visible there with probability 1 - F(v) and invisible otherwise, which multiplies
+    the likelihood of the other outcomes by prod F on either side; keys on both sides are shifted by at most c and the
+    threshold is post-processing. Discrete Laplace noise of scale N/epsilon (2 N/epsilon under replace) costs one over the scale for each
+    shared row, and a key of w rows that is gone takes w rows from the shared ones and adds -ln F(w) <= w/scale, which the threshold
+    sees to: so H vanishes. -ln F is convex on [1, c] and increasing, so its sum over
+    j keys with at most N rows in all is largest at a vertex: all keys full or with a single row but for one. QED
     A key with count m appears with probability P(K >= t - m); all n counts at once err by at most t + ln(n/eta) scales with
     probability 1 - eta.
     """
@@ -54,6 +58,7 @@ class StableHistogram:
     max_groups: int = 1
     max_rows: int = 1
     relation: Relation = Relation.ADD_REMOVE
+    total: int | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", as_epsilon(self.epsilon))
@@ -61,6 +66,7 @@ class StableHistogram:
         object.__setattr__(self, "relation", Relation.of(self.relation))
         as_reach(self.max_groups)
         as_reach(self.max_rows)
+        object.__setattr__(self, "total", as_reach(self.max_groups * self.max_rows if self.total is None else self.total))
         if self.noise not in ("laplace", "gaussian"):
             raise QueryError("SRD-106", f"noise {self.noise!r} is unknown.", 'Use "laplace" or "gaussian".')
         if self.delta >= min(0.5, -math.expm1(-float(self.epsilon))):
@@ -72,22 +78,38 @@ class StableHistogram:
         """Scale of the discrete Laplace noise, or standard deviation of the Gaussian noise."""
         if self.noise == "gaussian":
             return _gaussian_scale(self.epsilon, self.delta, PrivacyUnit(None, self.relation, self.max_rows, self.max_groups))
-        return self.max_groups * self.max_rows * (2 if self.relation is Relation.REPLACE else 1) / self.epsilon
+        return self.limits.counted * (2 if self.relation is Relation.REPLACE else 1) / self.epsilon
+
+    @property
+    def limits(self) -> Limits:
+        assert self.total is not None
+        return Limits(self.max_rows, self.max_groups, self.total)
 
     @property
     def threshold(self) -> int:
         """The public count from which a noisy key is shown."""
-        allowed = -math.expm1(math.log1p(-float(self.delta)) / self.max_groups) * (1 - 1e-9)
-        if self.noise == "gaussian":
-            allowed /= 2  # half of delta hides keys; the calibration of the noise knows the exact remainder
-        above = 1
-        while self.hidden(above) > allowed:
-            above *= 2
-        low = above // 2
-        while above - low > 1:
-            middle = (low + above) // 2
-            low, above = (middle, above) if self.hidden(middle) > allowed else (low, middle)
-        return self.max_rows + above
+        if self.noise == "gaussian":  # half of delta hides keys; the calibration of the noise knows the exact remainder
+            allowed = -math.expm1(math.log1p(-float(self.delta)) / self.max_groups) * (1 - 1e-9) / 2
+            return self.max_rows + _least(lambda above: self.hidden(above) <= allowed)
+        allowed = float(self.delta) * (1 - 1e-9)
+        return self.max_rows + _least(lambda above: self.seen(self.max_rows + above) <= allowed and self._quiet(self.max_rows + above))
+
+    def _quiet(self, threshold: int) -> bool:
+        """Whether a key that goes is no louder than its rows would be as noise: -ln F(v) <= v/scale, at both ends of a convex function."""
+        ends = (1, self.limits.rows)
+        return all(-math.log1p(-self.hidden(threshold - rows)) <= rows / float(self.scale) * (1 - 1e-9) for rows in ends)
+
+    def seen(self, threshold: int) -> float:
+        """How often some key of one person alone shows at this threshold, at the worst allocation of their rows, under Laplace noise."""
+        limits, worst = self.limits, 0.0
+        for keys in range(1, limits.touched + 1):
+            spare = min(limits.counted, keys * limits.rows) - keys  # rows beyond one in each
+            full, left = divmod(spare, limits.rows - 1) if limits.rows > 1 else (0, 0)
+            held = {limits.rows: full, 1 + left: 1} if full < keys else {limits.rows: full}
+            held[1] = held.get(1, 0) + keys - sum(held.values())
+            log = math.fsum(times * math.log1p(-self.hidden(threshold - rows)) for rows, times in held.items() if times)
+            worst = max(worst, -math.expm1(log))
+        return worst
 
     def hidden(self, above: int) -> float:
         """P(K >= above): how often a key of the largest single contribution would show with the threshold this far above it."""
@@ -95,12 +117,17 @@ class StableHistogram:
 
     def hockey(self, epsilon: float) -> float:
         """The theorem's left side, maximised over how many keys are new, gone and shared."""
+        if self.noise == "laplace":
+            seen, loss = self.seen(self.threshold), float(self.epsilon)
+            rest = 0.0 if epsilon >= loss * (1 - 1e-12) else -math.expm1(epsilon - loss) / (1 + math.exp(-loss))
+            return seen + (1 - seen) * rest
         visible = self.hidden(self.threshold - self.max_rows)
         unit = PrivacyUnit(None, self.relation, self.max_rows, self.max_groups)
-        return _worst(self.noise, float(self.scale), visible, unit, epsilon)
+        return _worst(float(self.scale), visible, unit, epsilon)
 
     def certificate(self) -> Certificate:
-        unit = f"{self.relation.value}; a person in at most {self.max_groups} keys, {self.max_rows} rows each"
+        limits = self.limits
+        unit = f"{self.relation.value}; a person in at most {limits.groups} keys, {limits.rows} rows each, {limits.counted} in all"
         why = "half of delta is set aside for hiding keys, and a count has whole steps" if self.noise == "gaussian" else ""
         return claim(self, Cost.approximate(self.epsilon, self.delta), Closed(self.hockey), assumes=unit, loose=why)
 
@@ -118,10 +145,23 @@ class StableHistogram:
         return (
             cls(one, small),
             cls(one, small, max_groups=4, max_rows=2),
+            cls(one, small, max_groups=4, max_rows=3, total=7),
             cls(Fraction(1, 2), small, relation=Relation.REPLACE),
             cls(one, small, "gaussian", 4),
             cls(one, small, "gaussian", 3, 2, Relation.REPLACE),
         )
+
+
+def _least(enough: Callable[[int], bool]) -> int:
+    """The least whole number from 1 on that is enough, by bisection."""
+    above = 1
+    while not enough(above):
+        above *= 2
+    low = above // 2
+    while above - low > 1:
+        middle = (low + above) // 2
+        low, above = (low, middle) if enough(middle) else (middle, above)
+    return above
 
 
 def _hidden(noise: str, scale: float, above: int) -> float:
@@ -130,7 +170,7 @@ def _hidden(noise: str, scale: float, above: int) -> float:
     return math.exp(-above / scale) / (1 + math.exp(-1 / scale))
 
 
-def _worst(noise: str, scale: float, visible: float, unit: PrivacyUnit, epsilon: float) -> float:
+def _worst(scale: float, visible: float, unit: PrivacyUnit, epsilon: float) -> float:
     groups, rows, both = unit.max_groups, unit.max_rows, unit.relation is Relation.REPLACE
     log_f = math.log1p(-visible)
     worst = 0.0
@@ -138,11 +178,7 @@ def _worst(noise: str, scale: float, visible: float, unit: PrivacyUnit, epsilon:
         for gone in range(groups + 1 if both else (groups + 1 if new == 0 else 1)):
             shared = (2 * groups - new - gone) if both else groups - max(new, gone)
             level = epsilon + (gone - new) * log_f
-            if noise == "gaussian":
-                stick = gaussian_delta(rows * math.sqrt(shared) / scale, level) if shared else -math.expm1(min(level, 0.0))
-            else:
-                loss = shared * rows / scale
-                stick = 0.0 if level >= loss else -math.expm1(level - loss) / (1 + math.exp(-loss))
+            stick = gaussian_delta(rows * math.sqrt(shared) / scale, level) if shared else -math.expm1(min(level, 0.0))
             seen = -math.expm1(new * log_f)
             worst = max(worst, seen + (1 - seen) * stick)
     return worst
@@ -158,7 +194,7 @@ def _gaussian_scale(epsilon: Fraction, delta: Fraction, unit: PrivacyUnit) -> Fr
         while _hidden("gaussian", sigma, above) > share * (1 - 1e-9):
             above += max(1, above // 64)
         visible = min(_hidden("gaussian", sigma, above), share)
-        return _worst("gaussian", sigma, max(visible, share), unit, float(epsilon)) <= float(delta) * (1 - 1e-9)
+        return _worst(sigma, max(visible, share), unit, float(epsilon)) <= float(delta) * (1 - 1e-9)
 
     high = float(unit.max_rows)
     while not holds(high):

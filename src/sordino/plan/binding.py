@@ -46,13 +46,11 @@ def context(query: Query, unit: PrivacyUnit, *, size: int | None = None, rows: i
     columns = query.narrowed
     grouped = bool(query.by)
     keys = Frame(unit, by=tuple(columns[name] for name in query.by)).public_groups
-    most = unit.max_groups if keys is None else min(unit.max_groups, max(len(keys), 1))  # nobody is in more groups than there are
     drops = any(columns[name].nulls == "drop" for name in query.read)
     return Context(
         unit=unit,
         columns=columns,
         grouped=grouped,
-        groups_per_person=most if grouped and unit.column is not None else 1,
         filtered=query.where is not None or grouped or unit.column is not None or drops or bool(query.joins),
         size=size,
         keys=keys,

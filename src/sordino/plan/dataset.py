@@ -123,7 +123,8 @@ class _Reader(Document):
         )
 
     def unit(self, people: dict[str, Any], relation: Relation) -> PrivacyUnit:
-        limits = {word: self.whole(("privacy", word), people[word]) for word in ("max_rows", "max_groups", "max_rows_per_group") if word in people}
+        words = ("max_rows", "max_groups", "max_rows_per_group")
+        limits = {word: self.whole(("privacy", word), people[word]) for word in words if word in people}
         if "unit_column" not in people:
             if limits:
                 fix = "Name the person's column, unit_column = ..., or leave the limits out: then every row is a unit of its own."

@@ -85,6 +85,11 @@ class Part:
     full: int = 1
     rest: Fraction = Fraction(0)
     steps: int = 1
+    instead: tuple[Certificate, ...] = ()  # what may be drawn in its place, by earlier outcomes, at the same price
+
+    def __post_init__(self) -> None:
+        if any(other.cost != self.certificate.cost for other in self.instead):
+            raise QueryError("SRD-110", "a mechanism and its replacement have different prices.", "Give both the same price.")
 
     @cached_property
     def cost(self) -> Cost:

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from sordino.errors import QueryError
 
-__all__ = ["PrivacyUnit", "Relation"]
+__all__ = ["Limits", "PrivacyUnit", "Relation"]
 
 
 class Relation(StrEnum):
@@ -28,6 +28,45 @@ class Relation(StrEnum):
             return cls(name)
         except ValueError:
             raise QueryError("SRD-107", f"relation {name!r} is unknown.", 'Use "add_remove" or "replace".') from None
+
+
+@dataclass(frozen=True)
+class Limits:
+    r"""How one person's rows may fall on groups: at most `rows` in a group, in at most `groups` groups, at most `total` in all.
+
+    Theorem. Rows (r_1, .., r_j) of a person satisfy j <= touched, r_i <= rows and sum r_i <= counted; a convex function of them that is 0
+    at 0 is largest with `filled` groups full and one group of `rest`; the largest sum of squares is `squares`.
+    Proof. The set is a polytope, and those are its vertices with the largest sum. QED
+    """
+
+    rows: int = 1
+    groups: int = 1
+    total: int = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rows", min(self.rows, self.total))
+
+    @property
+    def counted(self) -> int:
+        """The rows of one person that can count at all."""
+        return min(self.groups * self.rows, self.total)
+
+    @property
+    def touched(self) -> int:
+        """The groups one person can be in."""
+        return min(self.groups, self.total)
+
+    @property
+    def filled(self) -> int:
+        return min(self.groups, self.total // self.rows)
+
+    @property
+    def rest(self) -> int:
+        return self.counted - self.filled * self.rows
+
+    @property
+    def squares(self) -> int:
+        return self.filled * self.rows**2 + self.rest**2
 
 
 @dataclass(frozen=True)
@@ -58,8 +97,14 @@ class PrivacyUnit:
         """How many rows of one person count in one group."""
         return self.max_rows if self.max_rows_per_group is None else min(self.max_rows_per_group, self.max_rows)
 
+    def limits(self, groups: int | None = None) -> Limits:
+        """How a person's rows may fall on the groups of a question; `groups` is how many there are, None without groups."""
+        if groups is None or self.column is None:
+            return Limits(self.max_rows, 1, self.max_rows)
+        return Limits(self.rows_per_group, min(self.max_groups, groups), self.max_rows)
+
     @property
-    def limits(self) -> str:
+    def words(self) -> str:
         """How much of one person counts, in words."""
         rows = "1 row" if self.max_rows == 1 else f"{self.max_rows} rows"
         groups = "1 group" if self.max_groups == 1 else f"{self.max_groups} groups"

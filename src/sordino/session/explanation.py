@@ -77,7 +77,7 @@ def explain(query: Query, epsilon: Fraction, delta: Any = None) -> Explanation:
         known = view.forecast(name, plan)
         choices.append(Choice(name, own, known.mechanism, True, known.half_width, known.rmse, known.source))
         choices += [_rival(view, name, way, epsilon, delta) for way in ways if way != own]
-    parts = {label: f"{float(part.cost.epsilon):.4g}" for part in plan.plan.parts for label in part.steps}
+    parts = {label: f"{float(part.cost.epsilon):.4g}" for part in plan.plan.draws for label in part.steps}
     theorems = tuple(dict.fromkeys(certificate.theorem for certificate in plan.certificates))
     charged = f"{query.table.budget.share(plan.cost):.3g}% of the budget's cap"
     asked = ", ".join(query.asked.statistics) + (f" by {', '.join(query.asked.by)}" if query.asked.by else "")

@@ -258,7 +258,7 @@ class Query(Verbs):
     def plot(self) -> Picture:
         """The question, step by step; nothing is read."""
         asked, unit = self.asked, self.table.unit
-        many = "every row is a person" if unit.column is None else unit.limits
+        many = "every row is a person" if unit.column is None else unit.words
         steps = [f"rows of {self.table.name}", *([] if asked.where is None else [f"where {describe(asked.where)}"]), many]
         steps += [f"by {', '.join(asked.by)}"] if asked.by else []
         return chain([*steps, ", ".join(asked.statistics) or "no statistic yet", ".preview() shows prices, .release(within=...) pays"])

@@ -90,17 +90,17 @@ class Settled:
         groups = self.context.keys if self.by else None
         answers: Answers = dict.fromkeys(self.names, ())
         own, *counted = self.frames
-        if self.plan.keys is not None or any(part.counted is None for part in self.plan.parts):
+        if self.plan.keys is not None or any(part.counted is None for part in self.plan.draws):
             with open_frame(own) as rows:
                 if self.plan.keys is not None:
                     named = self.plan.keys.release(rows.ask, draw)
                     groups = named.keys
                     answers |= named.answers
-                for part in self.plan.parts:
+                for part in self.plan.draws:
                     if part.counted is None and groups != ():  # no key named: nothing to ask
                         answers |= part.release(rows.ask, draw, groups)
         cells = iter(counted)
-        for part in self.plan.parts:
+        for part in self.plan.draws:
             if part.counted is not None:
                 with open_frame(next(cells)) as rows:
                     answers |= part.release(rows.ask, draw, groups)
@@ -120,7 +120,7 @@ class Settled:
             self.plan.keys.release(Nobody(own).ask, draw)
         one, cells = None if groups is None else groups[:1], iter(counted)
         answers: Answers = dict.fromkeys(self.names, ())
-        for part in self.plan.parts:
+        for part in self.plan.draws:
             rows = Nobody(own if part.counted is None else next(cells))
             answers |= part.release(rows.ask, draw, one if part.counted is None else groups)
         few = min(len(cells) for cells in answers.values())  # none where keys and counts are one draw
@@ -179,12 +179,13 @@ def settle(
     offered = pool * POOL_SHARE if delta is None else delta
     plan = plan_steps(_placed(asked), epsilon, offered, public, way=asked.mechanism or way, weights=weights)
     own = frame(asked, table.unit, fold_ids=table.fold_ids)
-    cells = (frame(asked, table.unit, fold_ids=table.fold_ids, counted=part.counted) for part in plan.parts if part.counted is not None)
+    cells = (frame(asked, table.unit, fold_ids=table.fold_ids, counted=part.counted) for part in plan.draws if part.counted is not None)
     frames = (own, *cells)
     for wanted in frames:
         table.engine.check(wanted)
     unit = table.unit
-    who = {"unit": table.unit_word, "relation": unit.relation.value, "max_rows": unit.max_rows, "max_groups": unit.max_groups}
+    who: dict[str, Any] = {"unit": table.unit_word, "relation": unit.relation.value, "max_rows": unit.max_rows}
+    who |= {"max_groups": unit.max_groups, "max_rows_per_group": unit.rows_per_group}
     facts = {"dataset": table.dataset, "version": table.version, "table": table.name, "privacy unit": who, "question": words}
     shapes = {label: found for label, statistic in asked.statistics.items() if (found := shape(label, statistic))}
     key = recall_key(table.dataset, table.version, words)

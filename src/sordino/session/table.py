@@ -135,7 +135,7 @@ class Table(Verbs):
     def __repr__(self) -> str:
         unit, who = self.unit, "every row is a unit"
         if unit.column is not None:
-            who = f"unit {unit.column!r}, {unit.limits}"
+            who = f"unit {unit.column!r}, {unit.words}"
         return f"Table {self.name!r}: {len(self.columns)} columns, {who}, {unit.relation.value}\n{self.budget}"
 
 
@@ -145,6 +145,7 @@ def privacy_unit(
     max_rows: int | None,
     max_groups: int | None,
     size: int | None,
+    *,
     max_rows_per_group: int | None = None,
 ) -> PrivacyUnit:
     """The unit from the caller's words, with the fixes for what is missing."""
@@ -195,7 +196,7 @@ def table(
     """
     if not isinstance(budget, Budget):
         raise QueryError("SRD-304", "a table needs a budget.", "Give budget=sd.Budget(epsilon=3).")
-    person = privacy_unit(unit, relation, max_rows, max_groups, size, max_rows_per_group)
+    person = privacy_unit(unit, relation, max_rows, max_groups, size, max_rows_per_group=max_rows_per_group)
     if isinstance(twin, str) and (twin != "codebook" or size is None):
         raise QueryError("SRD-103", f"twin is {twin!r}.", 'Give a public frame, or "codebook" together with size=.')
     declared = declare(columns, bounds, keys, unit)

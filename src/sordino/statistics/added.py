@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sordino.mechanisms.gaussian import Gaussian
 from sordino.mechanisms.laplace import Laplace
-from sordino.privacy.certificate import Certificate
+from sordino.privacy.certificate import Certificate, Part
 from sordino.privacy.cost import Cost
 from sordino.privacy.discrete import DiscreteLaplace
 from sordino.privacy.law import output_grid
@@ -54,7 +54,9 @@ def gaussian_radius(scale: Fraction, level: float) -> int:
 
 @dataclass(frozen=True)
 class Added:
-    r"""Laplace noise on whole totals that one step of the relation moves by at most `reach` in L1 norm, `moved` of them at most.
+    r"""Laplace noise on whole totals that one step of the relation moves by at most `reach` in L1 norm, at most `most` in one group.
+
+    `moved` is how many totals can move at most; `most` is the whole reach if it is not given.
 
     Theorem. Noise of scale reach/epsilon is epsilon-DP; where the scale is small the discrete Laplace law is used, whose tail is below
     that of the rounded law at every distance.
@@ -65,8 +67,10 @@ class Added:
     epsilon: Fraction
     reach: int
     moved: int = 1
+    most: int | None = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "most", self.reach if self.most is None else min(self.most, self.reach))
         if not self.discrete:
             _ = self.mechanism  # refuses noise of impossible width before anything is charged
 
@@ -80,11 +84,15 @@ class Added:
 
     @cached_property
     def mechanism(self) -> Laplace:
-        return Laplace(self.epsilon, Fraction(self.reach), self.moved, Fraction(1))
+        """One group's noise: the same scale, at its share of the price."""
+        assert self.most is not None
+        return Laplace(self.epsilon * self.most / self.reach, Fraction(self.most), self.moved, Fraction(1))
 
-    @property
-    def cost(self) -> Cost:
-        return Cost.laplace(self.epsilon) if self.moved == 1 and not self.discrete else Cost.pure(self.epsilon)
+    @cached_property
+    def part(self) -> Part:
+        assert self.most is not None
+        full, rest = divmod(self.reach, self.most)
+        return Part(self.certificate(), full, Fraction(rest, self.most))
 
     @property
     def name(self) -> str:
@@ -100,10 +108,14 @@ class Added:
         return 1 if self.discrete else output_grid(self.scale)
 
     def certificate(self) -> Certificate:
+        """Of the noise in one group, moved by as much as one unit can move it."""
         if not self.discrete:
             return self.mechanism.certificate()
-        witness = LaplaceShift(float(self.reach / self.scale), scalar=False)
-        return Certificate(THEOREM, self.cost, (witness,), f"one unit moves the totals by at most {self.reach} in L1 norm")
+        assert self.most is not None
+        witness = LaplaceShift(float(self.most / self.scale), scalar=False)
+        cost = Cost.discrete_laplace(self.most / self.scale, 1 / self.scale)
+        where = f", {self.most} in one group" if self.most < self.reach else ""
+        return Certificate(THEOREM, cost, (witness,), f"one unit moves the totals by at most {self.reach} in L1 norm{where}")
 
     @property
     def rmse(self) -> float:
@@ -149,9 +161,9 @@ class AddedGaussian:
     def scale(self) -> Fraction:
         return self.mechanism.scale
 
-    @property
-    def cost(self) -> Cost:
-        return self.mechanism.certificate().cost
+    @cached_property
+    def part(self) -> Part:
+        return Part(self.certificate())
 
     @property
     def name(self) -> str:

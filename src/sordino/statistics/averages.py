@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 
 from sordino.errors import QueryError
-from sordino.privacy.certificate import Certificate
-from sordino.privacy.cost import Cost
+from sordino.privacy.certificate import Part
 from sordino.schema.column import Grid
 from sordino.statistics.added import Added, AddedGaussian, quieter
 from sordino.statistics.halves import halve, share_of
 from sordino.statistics.moments import BITS
-from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Ways
+from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Priced, Ways
 from sordino.statistics.reach import Reach, length_grid
 from sordino.statistics.read import read_totals
 from sordino.statistics.tail import Floats, radius
@@ -30,7 +29,7 @@ ROW = 2**BITS  # one row of any column, in drawn units
 
 
 @dataclass(frozen=True)
-class MeansStep:
+class MeansStep(Priced):
     r"""Two halves per column, every column in units of its own width, and one law of noise for all of them.
 
     Theorem. With d columns and m rows per person Laplace noise of scale m d on every half (in rows, epsilon 1), or Gaussian noise for the
@@ -52,15 +51,12 @@ class MeansStep:
         return float(self.noise.scale / ROW)
 
     @property
-    def cost(self) -> Cost:
-        return self.noise.cost
-
-    @property
     def name(self) -> str:
         return f"{self.noise.name}, halves"
 
-    def certificates(self) -> Sequence[Certificate]:
-        return (self.noise.certificate(),)
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return (self.noise.part,)
 
     def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
         items = tuple(Item(what, name) for name in self.names for what in ("rows", "sum"))
@@ -115,7 +111,7 @@ class Means(Plain):
         d, grids = len(self.columns), tuple(length_grid(context, name) for name in self.columns)
         reach = Reach(Fraction(d), Fraction(2 * d), context)
         moved = 2 * d * reach.touched
-        laplace = Added(epsilon, reach.first(Fraction(ROW), 2 * d), moved)
+        laplace = reach.added(epsilon, Fraction(ROW), 2 * d, 2 * d)
         cut = math.isqrt(moved) + 1
         gaussian = AddedGaussian(epsilon, delta, reach.second() * ROW + cut, moved) if delta else None
         return {name: lambda noise=noise: MeansStep(self.columns, grids, noise) for name, noise in quieter(laplace, gaussian).items()}  # type: ignore[misc]

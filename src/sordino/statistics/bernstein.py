@@ -63,7 +63,7 @@ class Bernstein:
         square = Fraction(self.top**2)
         reach = Reach(square, 2 * square, self.context)
         cut = 0 if self.unit.denominator == 1 else 3
-        return Added(self.epsilon, reach.first(self.unit, cut), 3 * reach.touched)
+        return reach.added(self.epsilon, self.unit, cut, 3)
 
     @property
     def _row(self) -> float:

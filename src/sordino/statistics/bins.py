@@ -12,14 +12,14 @@ from typing import Any
 from sordino.errors import QueryError
 from sordino.mechanisms.laplace_histogram import LaplaceHistogram
 from sordino.mechanisms.stable_histogram import StableHistogram
-from sordino.privacy.certificate import Certificate
-from sordino.privacy.cost import Cost
+from sordino.privacy.certificate import Part
 from sordino.privacy.number import exact
+from sordino.privacy.relation import Limits, Relation
 from sordino.schema.value import shown
 from sordino.statistics.added import discrete_radius, gaussian_radius
 from sordino.statistics.peak import public_values, refuse_private_groups
-from sordino.statistics.port import LEVEL, Answer, Context, Counted, Groups, Plain, Step, Ways
-from sordino.statistics.reach import cells_per_person, column_of, grid_of
+from sordino.statistics.port import LEVEL, Answer, Context, Counted, Groups, Plain, Priced, Step, Ways
+from sordino.statistics.reach import column_of, grid_of
 from sordino.statistics.read import read_cells, tally
 from sordino.summaries import Ask, Draw
 from sordino.summaries.totals import Item
@@ -27,13 +27,14 @@ from sordino.summaries.totals import Item
 __all__ = ["BinsStep", "Histogram", "histogram", "noise_radius", "stable_histogram"]
 
 
-def stable_histogram(epsilon: Fraction, delta: Fraction, context: Context, cells: int) -> StableHistogram:
+def stable_histogram(epsilon: Fraction, delta: Fraction, limits: Limits, relation: Relation) -> StableHistogram:
     """Laplace or Gaussian noise, whichever hides less: the lower public threshold."""
-    unit = context.unit
-    laplace = StableHistogram(epsilon, delta, "laplace", cells, unit.max_rows, unit.relation)
-    if not 1 < cells <= 64 or epsilon > 20:  # one key: Laplace noise wins; very many keys: the exact Gaussian bound is slow to compute
+    facts = (limits.touched, limits.rows, relation, limits.total)
+    laplace = StableHistogram(epsilon, delta, "laplace", *facts)
+    # one key: Laplace noise wins; very many keys: the exact Gaussian bound is slow to compute
+    if not 1 < limits.touched <= 64 or epsilon > 20:
         return laplace
-    gaussian = StableHistogram(epsilon, delta, "gaussian", cells, unit.max_rows, unit.relation)
+    gaussian = StableHistogram(epsilon, delta, "gaussian", *facts)
     return gaussian if gaussian.threshold < laplace.threshold else laplace
 
 
@@ -50,16 +51,12 @@ def noise_rmse(mechanism: LaplaceHistogram | StableHistogram) -> float:
 
 
 @dataclass(frozen=True)
-class BinsStep:
+class BinsStep(Priced):
     """Noisy counts by key, one dict per group; the interval of each count holds on its own, before any threshold."""
 
     mechanism: LaplaceHistogram | StableHistogram
     labels: tuple[Any, ...] | None = None  # what the keys 0, 1, ... of bins mean
     bar: str = "exact"
-
-    @property
-    def cost(self) -> Cost:
-        return self.mechanism.certificate().cost
 
     @property
     def shown_from(self) -> int | None:
@@ -72,8 +69,9 @@ class BinsStep:
             return f"StableHistogram, {self.mechanism.noise}, counts under {self.mechanism.threshold} are withheld"
         return "LaplaceHistogram"
 
-    def certificates(self) -> Sequence[Certificate]:
-        return (self.mechanism.certificate(),)
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return (Part(self.mechanism.certificate()),)
 
     def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
         found = read_cells(ask, Item("rows"), groups)
@@ -104,9 +102,9 @@ class BinsStep:
 class Histogram(Plain):
     r"""Counts of a column's values, or of its bins.
 
-    Theorem. With a person in at most l cells and at most m rows in each, whole noise of scale l m/epsilon (2 l m/epsilon under replace)
-    on public keys or bins is epsilon-DP; keys nobody listed are shown from a public threshold on, which costs delta.
-    Proof. The column is part of the groups when contributions are bounded, so the counts move by at most l m (2 l m) in L1 norm. QED
+    Theorem. With N rows of a person that count, whole noise of scale N/epsilon (2 N/epsilon under replace) on public keys or bins is
+    epsilon-DP; keys nobody listed are shown from a public threshold on, which costs delta.
+    Proof. The column is part of the groups when contributions are bounded, so the counts move by at most N (2 N) in L1 norm. QED
     """
 
     column: str
@@ -160,16 +158,17 @@ class Histogram(Plain):
 
     def step(self, epsilon: Fraction, delta: Fraction, context: Context) -> Step:
         refuse_private_groups(context, self.label)
-        counted, cells = self.counted(context), cells_per_person(context)
+        counted = self.counted(context)
+        limits = context.cells(None if counted.keys is None else len(counted.keys))
         if counted.keys is None:
-            return BinsStep(stable_histogram(epsilon, delta, context, cells))
+            return BinsStep(stable_histogram(epsilon, delta, limits, context.unit.relation))
         groups = range(len(context.keys) if context.keys else 1)
         keys = tuple((i, key) for i in groups for key in counted.keys)
         labels = None
         if counted.edges is not None:
             grid = grid_of(context, self.column)
             labels = tuple((grid.value(a), grid.value(b)) for a, b in pairwise(counted.edges))
-        return BinsStep(LaplaceHistogram(epsilon, keys, cells, context.unit.max_rows, context.unit.relation), labels)
+        return BinsStep(LaplaceHistogram(epsilon, keys, limits.touched, limits.rows, context.unit.relation, limits.total), labels)
 
 
 def histogram(column: str, *, bins: int | Iterable[Any] | None = None, keys: Iterable[Any] | None = None) -> Histogram:

@@ -10,10 +10,9 @@ from functools import cached_property
 from typing import Any
 
 from sordino.mechanisms.rank_exponential import RankExponential
-from sordino.privacy.certificate import Certificate
+from sordino.privacy.certificate import Part
 from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Step
 from sordino.statistics.ranks import Ordered, placed, rank_reach
-from sordino.statistics.reach import per_group
 from sordino.summaries import Ask, Draw
 from sordino.summaries.totals import Ranks
 
@@ -34,8 +33,8 @@ class ExtremeStep(Ordered):
 
     @cached_property
     def mechanism(self) -> RankExponential:
-        price = per_group(self.epsilon, Fraction(0), self.context)
-        facts = {"max_rows": self.context.unit.max_rows, "relation": price.relation, "upper": self.upper, **placed(self.grid)}
+        price = self.price
+        facts = {"max_rows": self.context.limits.rows, "relation": price.relation, "upper": self.upper, **placed(self.grid)}
         least = RankExponential(price.epsilon, **facts)
         rank = math.ceil(math.log(int(least.measure.total(least.high))) / float(least.rate))
         return RankExponential(price.epsilon, rank=rank, **facts)
@@ -45,8 +44,9 @@ class ExtremeStep(Ordered):
         end = "largest" if self.upper else "smallest"
         return f"RankExponential, {self.base}, row {self.mechanism.rank:,} from the {end}"
 
-    def certificates(self) -> Sequence[Certificate]:
-        return (self.mechanism.certificate(),)
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return (self.price.part(self.mechanism.certificate()),)
 
     def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
         named, far, wanted = groups if self.context.private_keys else None, self.rank_width(LEVEL), self.mechanism.request

@@ -9,8 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from sordino.errors import QueryError
-from sordino.privacy.certificate import Certificate
-from sordino.privacy.cost import Cost
+from sordino.privacy.certificate import Part
 from sordino.privacy.number import exp_up, round_down
 from sordino.privacy.relation import Relation
 from sordino.schema.column import Grid
@@ -19,7 +18,7 @@ from sordino.sensitivity.ladder import Ladder
 from sordino.sensitivity.order import rank
 from sordino.sensitivity.position import quantile
 from sordino.statistics.fit import FARTHEST, Drawn, Fit, Located
-from sordino.statistics.port import LEVEL, Answer, Context, Groups
+from sordino.statistics.port import LEVEL, Answer, Context, Groups, Priced
 from sordino.statistics.reach import LARGEST, Price, grid_of, per_group, public_size
 from sordino.summaries import Ask, Draw, Refused, Window
 from sordino.summaries.totals import Ranks
@@ -40,11 +39,11 @@ def fitted_price(epsilon: Fraction, delta: Fraction, context: Context) -> Price:
     if price.relation is not Relation.REPLACE or public_size(context) is not None:
         return price
     each = min(price.epsilon / 2, Fraction(LARGEST)) if delta else price.epsilon / 2
-    return Price(each, round_down(price.delta / (1 + exp_up(each)), 40) if delta else delta, Relation.ADD_REMOVE)
+    return Price(each, round_down(price.delta / (1 + exp_up(each)), 40) if delta else delta, Relation.ADD_REMOVE, price.full, steps=2)
 
 
 @dataclass(frozen=True)
-class FittedStep:
+class FittedStep(Priced):
     r"""The order statistic of rank max(1, ceil(q n)) plus noise scaled to the data.
 
     Theorem. The window of ranks that is read determines the first K rungs of the ladder exactly, and with public K the truncated smooth
@@ -83,7 +82,7 @@ class FittedStep:
 
     @cached_property
     def radius(self) -> int:
-        far = 2 * (self.window + 4) * self.context.unit.max_rows
+        far = 2 * (self.window + 4) * self.context.limits.rows
         if far > 4 * FARTHEST:
             what = f"at this price {far:,} ranks around the quantile would be read in every group."
             raise QueryError("SRD-110", what, "Ask with a larger epsilon, or leave mechanism= to the planner.")
@@ -94,20 +93,17 @@ class FittedStep:
         return self.fit.bar
 
     @property
-    def cost(self) -> Cost:
-        return Cost.approximate(self.epsilon, self.delta if self.fit.spent else Fraction(0))
-
-    @property
     def name(self) -> str:
         return self.fit.name
 
-    def certificates(self) -> Sequence[Certificate]:
-        return (self.fit.certificate(),)
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return (self.price.part(self.fit.certificate()),)
 
     def ladder(self, window: Window) -> tuple[int, Ladder]:
         """The quantile in steps, and its ladder as far as the window determines it."""
         seen = Glimpse(window.values, 0, self.grid.width, exact=True, first=window.first, size=window.n)
-        unit = self.context.unit.max_rows
+        unit = self.context.limits.rows
         ladder = quantile(seen, q=self.q, bounds=(0, self.grid.width), relation=self.price.relation.value, max_rows=unit)
         return int(seen.at(rank(self.q, window.n))) if window.n else 0, replace(ladder, top=self.grid.width)  # the scales are public
 

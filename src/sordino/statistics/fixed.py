@@ -13,15 +13,14 @@ import numpy as np
 
 from sordino.mechanisms.gaussian import Gaussian
 from sordino.mechanisms.laplace import Laplace
-from sordino.privacy.certificate import Certificate
-from sordino.privacy.cost import Cost
+from sordino.privacy.certificate import Part
 from sordino.privacy.relation import Relation
 from sordino.schema.column import Grid
 from sordino.statistics.custom import Custom
 from sordino.statistics.evaluation import Floats, called, number
 from sordino.statistics.own import as_numbers
-from sordino.statistics.port import LEVEL, Answer, Context, Groups
-from sordino.statistics.reach import Price, length_grid, per_group
+from sordino.statistics.port import LEVEL, Answer, Context, Groups, Priced
+from sordino.statistics.reach import Price, length_grid, per_group, per_row
 from sordino.statistics.resize import THIN, Resize, Thinning, bridge, resized_tables
 from sordino.summaries import Ask, Draw
 
@@ -32,7 +31,7 @@ FARTHEST = 2**60
 
 
 @dataclass(frozen=True)
-class FixedStep:
+class FixedStep(Priced):
     r"""f plus noise for a sensitivity that its author claims on every table.
 
     Theorem. If one row that comes or goes moves f by at most Delta, noise for m Delta is private for people of at most m rows who come and
@@ -69,12 +68,13 @@ class FixedStep:
     @cached_property
     def price(self) -> Price:
         spent = Fraction(0) if self.resize is None else self.resize.noise.epsilon
-        return per_group(self.epsilon - spent, self.delta, self.context)
+        left = self.epsilon - spent
+        return per_row(left, self.context) if self.way == "laplace" else per_group(left, self.delta, self.context)
 
     @cached_property
     def mechanism(self) -> Laplace | Gaussian:
         assert self.custom.global_sensitivity is not None
-        steps = self.context.unit.max_rows * (2 if self.replaced and self.custom.relation is Relation.ADD_REMOVE else 1)
+        steps = self.context.limits.rows * (2 if self.replaced and self.custom.relation is Relation.ADD_REMOVE else 1)
         reach = self.custom.global_sensitivity * steps * EXTRA
         if self.way == "laplace":
             return Laplace(self.price.epsilon, reach, self.custom.dimension)
@@ -85,17 +85,14 @@ class FixedStep:
         return "exact" if self.custom.dimension == 1 else "none"
 
     @property
-    def cost(self) -> Cost:
-        return Cost.approximate(self.epsilon, self.delta if self.way == "gaussian" else Fraction(0))
-
-    @property
     def name(self) -> str:
         return f"{type(self.mechanism).__name__}, {self.custom.__name__}"
 
-    def certificates(self) -> Sequence[Certificate]:
+    @property
+    def parts(self) -> tuple[Part, ...]:
         own = self.mechanism.certificate()
-        counted = () if self.resize is None else (self.resize.noise.certificate(),)
-        return (*counted, replace(own, assumptions=f"{own.assumptions}; {self.custom.claim}"))
+        counted = () if self.resize is None else (self.resize.noise.part,)
+        return (*counted, self.price.part(replace(own, assumptions=f"{own.assumptions}; {self.custom.claim}")))
 
     def located(self, x: Floats) -> Any:
         """The value in whole steps: a total map, the middle of the range (or 0) for whatever is no number."""

@@ -63,7 +63,7 @@ class Halves:
         width = Fraction(self.grid.width)
         reach = Reach(width, 2 * width, self.context)
         cut = 0 if self.unit.denominator == 1 else 2
-        return Added(self.epsilon, reach.first(self.unit, cut), 2 * reach.touched)
+        return reach.added(self.epsilon, self.unit, cut, 2)
 
     @property
     def _row(self) -> float:

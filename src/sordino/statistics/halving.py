@@ -9,11 +9,10 @@ from fractions import Fraction
 from functools import cached_property
 
 from sordino.mechanisms.approximate_quantiles import ApproximateQuantiles
-from sordino.privacy.certificate import Certificate
+from sordino.privacy.certificate import Part
 from sordino.statistics.added import Added
 from sordino.statistics.port import LEVEL, Answer, Groups
 from sordino.statistics.ranks import Ordered, placed
-from sordino.statistics.reach import Price, per_group
 from sordino.statistics.read import read_totals
 from sordino.summaries import Ask, Draw
 from sordino.summaries.totals import ALL, MOST_ROWS, Item, Rows
@@ -28,35 +27,26 @@ class HalvingStep(Ordered):
     r"""All levels by recursive halving, on all rows of a group, or on a random share of them where they are more than fit.
 
     Theorem. Drawing a noisy count first, and keeping each row by its keyed hash with a share that follows from it, costs no more than
-    the count and the halving together; all of it is of bounded range epsilon.
-    Proof. Given the count and the key the share is a constant, and an added row is an added row or nothing. A Laplace draw at e has
-    losses in [-e, e], a range of 2e; ranges add. Under zCDP l layers at 99/100 and the count at 1/100 cost epsilon^2/8 times
-    (99/100)^2/l + (1/100)^2, which is at most 1/l for l <= 199. QED
+    the count and the halving together.
+    Proof. Given the count and the key the share is a constant, and an added row is an added row or nothing. QED
     """
 
     @cached_property
-    def price(self) -> Price:
-        return per_group(self.epsilon, Fraction(0), self.context)
-
-    @cached_property
     def count(self) -> Added:
-        return Added(self.price.epsilon * COUNTED / 2, self.context.unit.max_rows)
+        return Added(self.price.epsilon * COUNTED, self.context.limits.rows)
 
     @cached_property
     def mechanism(self) -> ApproximateQuantiles:
-        rows, where = self.context.unit.max_rows, placed(self.grid, private=self.private)
+        rows, where = self.context.limits.rows, placed(self.grid, private=self.private)
         return ApproximateQuantiles(self.price.epsilon * (1 - COUNTED), self.levels, max_rows=rows, relation=self.price.relation, **where)
-
-    @property
-    def draws(self) -> int:
-        return self.mechanism.layers
 
     @property
     def name(self) -> str:
         return self._called("ApproximateQuantiles")
 
-    def certificates(self) -> Sequence[Certificate]:
-        return (self.count.certificate(), self.mechanism.certificate())
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return (self.price.part(self.count.certificate()), self.price.part(self.mechanism.certificate()))
 
     def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
         (rows,) = read_totals(ask, (Item("rows", self.column),), groups)

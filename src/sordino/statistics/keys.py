@@ -11,10 +11,9 @@ from typing import Any
 from sordino.mechanisms.acceptance import UNIT
 from sordino.mechanisms.partition_selection import PartitionSelection
 from sordino.mechanisms.stable_histogram import StableHistogram
-from sordino.privacy.certificate import Certificate
-from sordino.privacy.cost import Cost
+from sordino.privacy.certificate import Part
 from sordino.statistics.bins import noise_radius, noise_rmse, stable_histogram
-from sordino.statistics.port import LEVEL, Answer, Context
+from sordino.statistics.port import LEVEL, Answer, Context, Priced
 from sordino.statistics.read import tally
 from sordino.statistics.units import units_item
 from sordino.summaries import Ask, Draw, Tally
@@ -37,7 +36,7 @@ def _tally(ask: Ask, item: Item) -> Tally:
 
 
 @dataclass(frozen=True)
-class Keys:
+class Keys(Priced):
     """Name each group with the largest probability that its number of people allows; a person is counted once in each of g groups."""
 
     epsilon: Fraction
@@ -49,11 +48,7 @@ class Keys:
 
     @cached_property
     def mechanism(self) -> PartitionSelection:
-        return PartitionSelection(self.epsilon, self.delta, self.context.groups_per_person, self.context.unit.relation)
-
-    @property
-    def cost(self) -> Cost:
-        return Cost.approximate(self.epsilon, self.delta)
+        return PartitionSelection(self.epsilon, self.delta, self.context.limits.touched, self.context.unit.relation)
 
     @property
     def name(self) -> str:
@@ -68,8 +63,9 @@ class Keys:
     def withheld(self) -> str:
         return withheld(self.threshold, self.context)
 
-    def certificates(self) -> Sequence[Certificate]:
-        return (self.mechanism.certificate(),)
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return (Part(self.mechanism.certificate()),)
 
     def release(self, ask: Ask, draw: Draw) -> Named:
         people = _tally(ask, units_item(self.context))
@@ -77,7 +73,7 @@ class Keys:
 
 
 @dataclass(frozen=True)
-class CountedKeys:
+class CountedKeys(Priced):
     """Keys and their counts in one draw, for a query that asks for nothing but the count of rows by group."""
 
     epsilon: Fraction
@@ -90,11 +86,7 @@ class CountedKeys:
 
     @cached_property
     def mechanism(self) -> StableHistogram:
-        return stable_histogram(self.epsilon, self.delta, self.context, self.context.groups_per_person)
-
-    @property
-    def cost(self) -> Cost:
-        return Cost.approximate(self.epsilon, self.delta)
+        return stable_histogram(self.epsilon, self.delta, self.context.limits, self.context.unit.relation)
 
     @property
     def name(self) -> str:
@@ -115,8 +107,9 @@ class CountedKeys:
     def rmse(self) -> float:
         return noise_rmse(self.mechanism)
 
-    def certificates(self) -> Sequence[Certificate]:
-        return (self.mechanism.certificate(),)
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return (Part(self.mechanism.certificate()),)
 
     def release(self, ask: Ask, draw: Draw) -> Named:
         rows = _tally(ask, Item("rows"))

@@ -13,14 +13,13 @@ import numpy as np
 
 from sordino.errors import QueryError
 from sordino.mechanisms.quantile_exponential import QuantileExponential
-from sordino.privacy.certificate import Certificate
-from sordino.privacy.cost import Cost
+from sordino.privacy.certificate import Part
 from sordino.schema.column import Grid
 from sordino.sensitivity.location import Location
 from sordino.sensitivity.psi import Ramps
 from sordino.statistics.fit import Drawn, Fit, Located, smoothness
-from sordino.statistics.port import LEVEL, Answer, Context, Groups
-from sordino.statistics.reach import Price, length_grid, one_unit, per_group
+from sordino.statistics.port import LEVEL, Answer, Context, Groups, Priced
+from sordino.statistics.reach import Price, length_grid, one_unit, per_group, per_row
 from sordino.statistics.staged import QUARTILES, quartile_mechanism, quartile_share
 from sordino.summaries import Ask, Draw, Refused
 from sordino.summaries.totals import Ranks, Rows, Sorted
@@ -48,7 +47,7 @@ class Frame:
 
 
 @dataclass(frozen=True)
-class LocationStep:
+class LocationStep(Priced):
     r"""The root of sum psi((x - m)/scale) = 0 for a bounded non-decreasing psi.
 
     Theorem. With a public scale the root on the grid has the legal ladder of `Location`, and its release costs the whole price. Without
@@ -85,6 +84,10 @@ class LocationStep:
         levels = QUARTILES if self.scale is None else ()
         return tuple(quartile_mechanism(self.grid, q, self.epsilon * self.share, self.context) for q in levels)
 
+    @property
+    def quantile_price(self) -> Price:
+        return per_row(self.epsilon * self.share, self.context)
+
     @cached_property
     def price(self) -> Price:
         return per_group(self.epsilon * (1 - 2 * self.share), self.delta, self.context)
@@ -92,7 +95,7 @@ class LocationStep:
     @cached_property
     def fit(self) -> Fit:
         rows = self.context.rows
-        hidden = None if not rows else rows / (3 * self.context.unit.max_rows)  # a third of the rows can break the root
+        hidden = None if not rows else rows / (3 * self.context.limits.rows)  # a third of the rows can break the root
         widest = 2 * REACH if self.scale is None else self.grid.width / one_unit(self.grid)
         far = math.log(widest * rows) if rows else 0.0
         return Fit(self.way, self.price.epsilon, self.price.delta, smoothness(self.way, self.price.epsilon, hidden, far))
@@ -106,16 +109,14 @@ class LocationStep:
         return "" if self.scale is not None else "the M-estimate at the drawn scale"
 
     @property
-    def cost(self) -> Cost:
-        return Cost.approximate(self.epsilon, self.delta if self.fit.spent else Fraction(0))
-
-    @property
     def name(self) -> str:
         scaled = f"scale from quartiles at {float(200 * self.share):.3g}% of epsilon" if self.scale is None else "public scale"
         return f"{self.fit.name}, M-estimate, {scaled}"
 
-    def certificates(self) -> Sequence[Certificate]:
-        return (*(mechanism.certificate() for mechanism in self.mechanisms), self.fit.certificate())
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        drawn = tuple(self.quantile_price.part(mechanism.certificate()) for mechanism in self.mechanisms)
+        return (*drawn, self.price.part(self.fit.certificate()))
 
     def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
         named = groups if self.context.private_keys else None
@@ -148,7 +149,7 @@ class LocationStep:
         psi = Ramps.through(knots, heights, max(1, round(frame.scale / 2**frame.shift)))
         x = np.clip(rows.values, frame.low, frame.high) - frame.low >> frame.shift
         most = Rows(self.column).most
-        return Location(x, frame.high - frame.low >> frame.shift, psi, self.price.relation, self.context.unit.max_rows, most)
+        return Location(x, frame.high - frame.low >> frame.shift, psi, self.price.relation, self.context.limits.rows, most)
 
     def _said(self, drawn: Drawn, frame: Frame, level: float = LEVEL) -> Answer:
         def mean(units: int) -> float:

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from sordino.errors import QueryError
-from sordino.privacy.certificate import Certificate
-from sordino.privacy.cost import Cost
+from sordino.privacy.certificate import Part
 from sordino.privacy.relation import Relation
 from sordino.schema.column import Grid
 from sordino.sensitivity.ladder import Ladder
@@ -21,8 +20,8 @@ from sordino.sensitivity.middle import Ends, middle_sum, weighted_sum
 from sordino.sensitivity.order import Array
 from sordino.statistics.added import Added
 from sordino.statistics.fit import Drawn, Fit, Located, smoothness
-from sordino.statistics.port import LEVEL, Answer, Context, Groups
-from sordino.statistics.reach import Reach, length_grid, one_unit, per_group, public_size
+from sordino.statistics.port import LEVEL, Answer, Context, Groups, Priced
+from sordino.statistics.reach import Price, Reach, length_grid, one_unit, per_group, public_size
 from sordino.statistics.read import read_totals
 from sordino.summaries import Ask, Draw, Refused
 from sordino.summaries.middle import Middle, Middles
@@ -51,7 +50,7 @@ class Kept:
 
 
 @dataclass(frozen=True)
-class MiddleStep:
+class MiddleStep(Priced):
     r"""The trimmed or winsorised mean: the sum of the middle rows with noise scaled to its smooth sensitivity, over their public number.
 
     Theorem. Where n is private, draw n^ = n + noise at 2/25 of epsilon; with M = n^ - 2 floor(trim n^) fixed by it, the sum of the M middle
@@ -71,7 +70,7 @@ class MiddleStep:
     winsorized: bool = False
 
     def __post_init__(self) -> None:
-        if self.grid.width * 2 * self.context.unit.max_rows >= LARGEST:
+        if self.grid.width * 2 * self.context.limits.rows >= LARGEST:
             what = f"the grid of {self.column!r} is too fine for its bounds."
             raise QueryError("SRD-202", what, "Declare narrower bounds or a resolution.")
         if self.radius > MOST_RANKS:
@@ -93,12 +92,16 @@ class MiddleStep:
         if self.size is not None:
             return None
         reach = Reach(Fraction(1), Fraction(1), self.context)
-        return Added(self.epsilon * COUNT, reach.first(), reach.touched)
+        return reach.added(self.epsilon * COUNT)
 
     @cached_property
     def fit(self) -> Fit:
-        price = per_group(self.epsilon if self.size is not None else self.epsilon * (1 - COUNT), self.delta, self.context)
+        price = self.price
         return Fit(self.way, price.epsilon, price.delta, smoothness(self.way, price.epsilon, *self._behind()))
+
+    @cached_property
+    def price(self) -> Price:
+        return per_group(self.epsilon if self.size is not None else self.epsilon * (1 - COUNT), self.delta, self.context)
 
     def _behind(self) -> tuple[float | None, float]:
         """How many steps the trimmed rows hide the bounds, and how far the bounds are if rows are one unit of the column apart.
@@ -121,8 +124,8 @@ class MiddleStep:
     @cached_property
     def steps(self) -> int:
         """Row steps of one unit: a replaced person's rows leave and others come, unless n is public."""
-        rows = self.context.unit.max_rows
-        swapped = self.size is None and per_group(Fraction(1), Fraction(0), self.context).relation is Relation.REPLACE
+        rows = self.context.limits.rows
+        swapped = self.size is None and self.price.relation is Relation.REPLACE
         return 2 * rows if swapped else rows
 
     @cached_property
@@ -141,10 +144,6 @@ class MiddleStep:
         return "" if self.size is not None else f"the {self._mean} mean of a number of middle rows that was drawn"
 
     @property
-    def cost(self) -> Cost:
-        return Cost.approximate(self.epsilon, self.delta if self.fit.spent else Fraction(0))
-
-    @property
     def name(self) -> str:
         counted = "" if self.size is not None else f", number of rows at {float(100 * COUNT):g}% of epsilon"
         return f"{self.fit.name}, {self._mean} mean at {float(100 * self.trim):.4g}%{counted}"
@@ -153,8 +152,9 @@ class MiddleStep:
     def _mean(self) -> str:
         return "winsorised" if self.winsorized else "trimmed"
 
-    def certificates(self) -> Sequence[Certificate]:
-        return (*(() if self.count is None else (self.count.certificate(),)), self.fit.certificate())
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return (*(() if self.count is None else (self.count.part,)), self.price.part(self.fit.certificate()))
 
     def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
         kept = self._kept(ask, draw, groups)

@@ -9,11 +9,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from sordino.privacy.certificate import Certificate
-from sordino.privacy.cost import Cost
+from sordino.privacy.certificate import Part
 from sordino.schema.column import Grid
 from sordino.statistics.added import Added, AddedGaussian
-from sordino.statistics.port import LEVEL, Answer, Groups
+from sordino.statistics.port import LEVEL, Answer, Groups, Priced
 from sordino.statistics.read import Whole
 from sordino.statistics.tail import Floats, radius
 from sordino.summaries import Ask, Draw
@@ -60,7 +59,7 @@ class Moments(Protocol):
 
 
 @dataclass(frozen=True)
-class MomentsStep:
+class MomentsStep(Priced):
     """One statistic read off a vector of moments."""
 
     source: Moments
@@ -75,15 +74,12 @@ class MomentsStep:
         _ = self.cost  # every refusal comes before the charge
 
     @property
-    def cost(self) -> Cost:
-        return self.source.noise.cost
-
-    @property
     def name(self) -> str:
         return f"{self.source.noise.name}, {type(self.source).__name__.lower()}"
 
-    def certificates(self) -> Sequence[Certificate]:
-        return (self.source.noise.certificate(),)
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return (self.source.noise.part,)
 
     def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
         return self.answers(self.source.release(ask, draw, groups))

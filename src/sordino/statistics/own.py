@@ -10,14 +10,13 @@ from typing import Any
 
 from sordino.errors import QueryError
 from sordino.mechanisms.stability import Stability
-from sordino.privacy.certificate import Certificate
-from sordino.privacy.cost import Cost
+from sordino.privacy.certificate import Part
 from sordino.privacy.relation import Relation
 from sordino.schema.column import Grid
 from sordino.statistics.custom import Custom
 from sordino.statistics.evaluation import Evaluation, Floats, called, plain
 from sordino.statistics.fit import Drawn, Fit, smoothness
-from sordino.statistics.port import LEVEL, Answer, Context, Groups
+from sordino.statistics.port import LEVEL, Answer, Context, Groups, Priced
 from sordino.statistics.reach import Price, length_grid, per_group
 from sordino.statistics.resize import COUNT, Resize, bridge, resized_tables
 from sordino.summaries import Ask, Draw, Near, Refused
@@ -35,7 +34,7 @@ def as_numbers(rows: Sorted, grid: Grid, custom: Custom) -> Floats:
 
 
 @dataclass(frozen=True)
-class OwnStep:
+class OwnStep(Priced):
     r"""A custom statistic by smooth sensitivity, a published bound, propose-test-release or stability.
 
     Theorem. If the author's claims hold, the release costs what it says: rows that come and go as `Evaluation` has it, with two row
@@ -74,7 +73,7 @@ class OwnStep:
 
     @cached_property
     def evaluation(self) -> Evaluation:
-        rows = self.context.unit.max_rows
+        rows = self.context.limits.rows
         if self.custom.relation is Relation.REPLACE:
             return Evaluation(self.custom, rows)
         if self.price.relation is Relation.REPLACE:
@@ -94,20 +93,16 @@ class OwnStep:
         return self.mechanism.bar if isinstance(self.mechanism, Fit) else "none"
 
     @property
-    def cost(self) -> Cost:
-        spent = isinstance(self.mechanism, Stability) or self.mechanism.spent
-        return Cost.approximate(self.epsilon, self.delta if spent else Fraction(0))
-
-    @property
     def name(self) -> str:
         resized = "" if self.resize is None else f", resized to a number of rows drawn at {float(100 * COUNT):g}% of epsilon"
         return f"{self.mechanism.name if isinstance(self.mechanism, Fit) else 'Stability'}, {self.custom.__name__}{resized}"
 
-    def certificates(self) -> Sequence[Certificate]:
+    @property
+    def parts(self) -> tuple[Part, ...]:
         own = self.mechanism.certificate()
         said = f"{own.assumptions}; {self.custom.claim}" if own.assumptions else self.custom.claim
-        counted = () if self.resize is None else (self.resize.noise.certificate(),)
-        return (*counted, replace(own, assumptions=said))
+        counted = () if self.resize is None else (self.resize.noise.part,)
+        return (*counted, self.price.part(replace(own, assumptions=said)))
 
     def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
         tables = resized_tables(ask, draw, groups, resize=self.resize, column=self.column, context=self.context)

@@ -16,12 +16,11 @@ from sordino.mechanisms.noisy_max import NoisyMax
 from sordino.mechanisms.permute_and_flip import PermuteAndFlip
 from sordino.mechanisms.selection import Selection
 from sordino.mechanisms.stable_mode import StableMode
-from sordino.privacy.certificate import Certificate
-from sordino.privacy.cost import Cost
+from sordino.privacy.certificate import Part
 from sordino.schema.column import Column
-from sordino.statistics.podium import PodiumStep, choice, together_pays
-from sordino.statistics.port import LEVEL, Answer, Context, Counted, Groups, Plain, Step, Ways
-from sordino.statistics.reach import cells_per_person, column_of, per_group
+from sordino.statistics.podium import PodiumStep, choice, choice_price, together_pays
+from sordino.statistics.port import LEVEL, Answer, Context, Counted, Groups, Plain, Priced, Step, Ways
+from sordino.statistics.reach import Price, column_of, per_group
 from sordino.statistics.read import read_cells, tally
 from sordino.summaries import Ask, Draw
 from sordino.summaries.totals import Item
@@ -35,11 +34,11 @@ def public_values(column: Column) -> tuple[Any, ...] | None:
 
 
 @dataclass(frozen=True)
-class PeeledStep:
+class PeeledStep(Priced):
     r"""The k most frequent of public keys: the winner is chosen and taken out, and again, each time at 1/k of the price.
 
-    Theorem. With at most m rows of a person per key every round is (epsilon/k)-DP, whatever the number of keys a person is in.
-    Proof. A person moves every count by at most m, all of them up or all of them down under add_remove. The candidates of a round
+    Theorem. With at most r rows of a person per key every round is (epsilon/k)-DP, whatever the number of keys a person is in.
+    Proof. A person moves every count by at most r, all of them up or all of them down under add_remove. The candidates of a round
     depend on earlier outcomes only; k rounds compose. QED
     """
 
@@ -53,20 +52,21 @@ class PeeledStep:
     def __post_init__(self) -> None:
         _ = self.mechanism  # every refusal comes before the charge
 
+    @property
+    def price(self) -> Price:
+        return choice_price(self.epsilon / self.size, self.context)
+
     @cached_property
     def mechanism(self) -> Selection:
         return choice(self.kind, self.epsilon / self.size, self.context)
 
     @property
-    def cost(self) -> Cost:
-        return Cost.pure(self.epsilon)
-
-    @property
     def name(self) -> str:
         return self.kind.__name__ if self.size == 1 else f"{self.kind.__name__}, {self.size} rounds"
 
-    def certificates(self) -> Sequence[Certificate]:
-        return (self.mechanism.certificate(),)
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return (self.price.part(self.mechanism.certificate()),) * self.size
 
     def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
         answers = []
@@ -89,7 +89,7 @@ class PeeledStep:
 
 
 @dataclass(frozen=True)
-class StableStep:
+class StableStep(Priced):
     """The k most frequent of keys nobody listed: the exact set if it is stable enough, otherwise "refused", at the same price."""
 
     size: int
@@ -102,13 +102,12 @@ class StableStep:
         _ = self.name
 
     @cached_property
-    def mechanism(self) -> StableMode:
-        price = per_group(self.epsilon, self.delta, self.context, groups=cells_per_person(self.context))
-        return StableMode(price.epsilon, price.delta, self.size, price.relation, self.context.unit.max_rows)
+    def price(self) -> Price:
+        return per_group(self.epsilon, self.delta, self.context)
 
-    @property
-    def cost(self) -> Cost:
-        return Cost.approximate(self.epsilon, self.delta)
+    @cached_property
+    def mechanism(self) -> StableMode:
+        return StableMode(self.price.epsilon, self.price.delta, self.size, self.price.relation, self.context.cells().rows)
 
     @property
     def shown_from(self) -> int:
@@ -119,8 +118,9 @@ class StableStep:
     def name(self) -> str:
         return f"StableMode, shown from a lead of about {self.mechanism.least_lead} rows"
 
-    def certificates(self) -> Sequence[Certificate]:
-        return (self.mechanism.certificate(),)
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return (self.price.part(self.mechanism.certificate()),)
 
     def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
         answers = []

@@ -15,11 +15,10 @@ from sordino.errors import QueryError
 from sordino.mechanisms.joint_top import JointTop
 from sordino.mechanisms.permute_and_flip import PermuteAndFlip
 from sordino.mechanisms.selection import Selection
-from sordino.privacy.certificate import Certificate
-from sordino.privacy.cost import Cost
+from sordino.privacy.certificate import Part
 from sordino.privacy.relation import Relation
-from sordino.statistics.port import LEVEL, Answer, Context, Groups
-from sordino.statistics.reach import cells_per_person, per_group
+from sordino.statistics.port import LEVEL, Answer, Context, Groups, Priced
+from sordino.statistics.reach import Price, per_row
 from sordino.statistics.read import read_cells
 from sordino.summaries import Ask, Draw
 from sordino.summaries.totals import Item
@@ -33,13 +32,18 @@ LISTED = 200  # keys of the codebook that have a count of their own; the others 
 
 
 def choice(kind: type[Kind], epsilon: Fraction, context: Context, **more: Any) -> Kind:
-    """A choice among keys at a price: a person moves each count by at most m, and one way if people come and go."""
-    price = per_group(epsilon, Fraction(0), context, groups=cells_per_person(context))
-    return kind(price.epsilon, context.unit.max_rows, price.relation is Relation.ADD_REMOVE, price.relation, **more)
+    """A choice among keys at a price: a person moves each count by at most r, and all one way if people come and go."""
+    price = choice_price(epsilon, context)
+    return kind(price.epsilon, context.cells().rows, price.relation is Relation.ADD_REMOVE, price.relation, **more)
+
+
+def choice_price(epsilon: Fraction, context: Context) -> Price:
+    """Of one group's choice among keys: the loss is linear in the most rows a person has of one key."""
+    return per_row(epsilon, context)
 
 
 @dataclass(frozen=True)
-class PodiumStep:
+class PodiumStep(Priced):
     """The k most frequent of public keys, in order, all in one draw."""
 
     keys: tuple[Any, ...]
@@ -51,20 +55,21 @@ class PodiumStep:
     def __post_init__(self) -> None:
         self.mechanism.farthest(len(self.keys))  # every refusal comes before the charge
 
+    @property
+    def price(self) -> Price:
+        return choice_price(self.epsilon, self.context)
+
     @cached_property
     def mechanism(self) -> JointTop:
         return choice(JointTop, self.epsilon, self.context, k=self.size)
 
     @property
-    def cost(self) -> Cost:
-        return Cost.bounded_range(self.epsilon)
-
-    @property
     def name(self) -> str:
         return f"JointTop, {self.size} of {len(self.keys):,} keys"
 
-    def certificates(self) -> Sequence[Certificate]:
-        return (self.mechanism.certificate(),)
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return (self.price.part(self.mechanism.certificate()),)
 
     def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
         answers = []

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Protocol
 
-from sordino.privacy.certificate import Certificate
+from sordino.privacy.certificate import Certificate, Part, whole_cost
 from sordino.privacy.cost import Cost
-from sordino.privacy.relation import PrivacyUnit
+from sordino.privacy.relation import Limits, PrivacyUnit
 from sordino.schema.column import Column
 from sordino.summaries import Ask, Draw
 
-__all__ = ["LEVEL", "Answer", "Context", "Counted", "Groups", "Plain", "Statistic", "Step", "Ways"]
+__all__ = ["LEVEL", "Answer", "Context", "Counted", "Groups", "Plain", "Priced", "Statistic", "Step", "Ways"]
 
 LEVEL = 0.95
 Groups = tuple[tuple[Any, ...], ...] | None
@@ -23,8 +24,7 @@ Groups = tuple[tuple[Any, ...], ...] | None
 class Context:
     """Public facts a statistic may use: the unit, whether the query is grouped, the declared columns, a declared size, the group keys.
 
-    `groups_per_person` is max_groups for a grouped query over people (the number of public groups, if smaller) and 1 otherwise; every
-    per-group price is divided by it. `size` is the declared number of units, if any. `filtered` is true when rows may drop out (a where,
+    `size` is the declared number of units, if any. `filtered` is true when rows may drop out (a where,
     a group, a null policy "drop", a person unit): then n is private under both relations. `keys` are the public groups; None in a grouped
     query means private. `rows` is how many rows the public believes the question is about: the declared size or a recorded count, for
     choices of utility only. `propose` and `otherwise` are the caller's bound on the local sensitivity, in the column's unit, and what a
@@ -34,7 +34,6 @@ class Context:
     unit: PrivacyUnit
     columns: dict[str, Column] = field(default_factory=dict)
     grouped: bool = False
-    groups_per_person: int = 1
     filtered: bool = True
     size: int | None = None
     keys: tuple[tuple[Any, ...], ...] | None = None
@@ -46,13 +45,26 @@ class Context:
     def private_keys(self) -> bool:
         return self.grouped and self.keys is None
 
+    @property
+    def limits(self) -> Limits:
+        """How one person's rows may fall on the groups of the question: nobody is in more groups than there are."""
+        if not self.grouped:
+            return self.unit.limits()
+        return self.unit.limits(self.unit.max_groups if self.keys is None else max(len(self.keys), 1))
+
+    def cells(self, values: int | None = None) -> Limits:
+        """The same where the values of a counted column are part of the groups; `values` is how many there are, if that is public."""
+        groups = 1 if not self.grouped else None if self.keys is None else max(len(self.keys), 1)
+        known = None if values is None or groups is None else max(values, 1) * groups
+        return self.unit.limits(self.unit.max_groups if known is None else known)
+
 
 @dataclass(frozen=True)
 class Counted:
     """A column whose values (or bins) are themselves groups: what `histogram`, `mode` and `top_k` count.
 
     The session builds the frame of such a statistic with this column as the last group column, after those of the query, so that
-    contribution bounding sees it: a person is in at most max_groups (group, value) cells and has at most max_rows rows in each. `keys`,
+    contribution bounding sees it: a person's rows fall on (group, value) cells within the limits that hold for groups. `keys`,
     when given, replace the column's declared keys. With `edges` (grid steps above the lower bound, ascending) the group key is the index
     i of the bin edges[i] <= x < edges[i+1], the last bin closed on the right, public keys 0..len(edges)-2; rows in no bin drop out.
     GroupTotals.keys are then (*query group, value or bin).
@@ -80,10 +92,12 @@ class Answer:
 
 
 class Step(Protocol):
-    """A statistic with its price settled."""
+    """A statistic with its price settled: its parts, and what follows from them."""
 
     @property
-    def cost(self) -> Cost: ...  # the whole price over all groups; its delta is 0 when the delta on offer was not needed
+    def parts(self) -> tuple[Part, ...]: ...  # every mechanism it may draw from, and how one person can meet it
+    @property
+    def cost(self) -> Cost: ...  # the price of the parts, over all groups
     @property
     def name(self) -> str: ...  # mechanism, for the card
     @property
@@ -93,6 +107,21 @@ class Step(Protocol):
     def interval(self, answer: Answer, level: float) -> tuple[Any, Any] | None: ...  # of an answer, at another level
     def width(self, rows: int | None, level: float = LEVEL) -> float | None: ...  # half-width before spending; None: needs rows, or private
     def rmse(self, rows: int | None) -> float | None: ...  # root mean squared error of the noise before spending; None likewise
+
+
+class Priced:
+    """What costs as much as its parts, and is certified by their certificates: by nothing else."""
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        raise NotImplementedError
+
+    @cached_property
+    def cost(self) -> Cost:
+        return whole_cost(self.parts)
+
+    def certificates(self) -> Sequence[Certificate]:
+        return tuple(one for part in self.parts for one in (part.certificate, *part.instead))
 
 
 Ways = Mapping[str, Callable[[], Step]]

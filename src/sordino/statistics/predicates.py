@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 
 from sordino.errors import QueryError
-from sordino.privacy.certificate import Certificate
-from sordino.privacy.cost import Cost
+from sordino.privacy.certificate import Part
 from sordino.schema.normal import canonical
 from sordino.statistics.added import Added, AddedGaussian, quieter
-from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Ways
+from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Priced, Ways
 from sordino.statistics.reach import Reach
 from sordino.statistics.read import read_totals
 from sordino.summaries import Ask, Draw
@@ -24,7 +23,7 @@ __all__ = ["Counts", "counts"]
 
 
 @dataclass(frozen=True)
-class CountsStep:
+class CountsStep(Priced):
     """One noisy whole number per predicate and group."""
 
     items: tuple[Item, ...]
@@ -32,15 +31,12 @@ class CountsStep:
     bar: str = "exact"
 
     @property
-    def cost(self) -> Cost:
-        return self.noise.cost
-
-    @property
     def name(self) -> str:
         return self.noise.name
 
-    def certificates(self) -> Sequence[Certificate]:
-        return (self.noise.certificate(),)
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return (self.noise.part,)
 
     def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
         drawn = self.noise.around(np.stack(read_totals(ask, self.items, groups), axis=1), draw)
@@ -62,8 +58,8 @@ class CountsStep:
 class Counts(Plain):
     r"""The numbers of rows that satisfy each of d predicates.
 
-    Theorem. In one group Laplace noise of scale m d/epsilon, or Gaussian noise for the L2 sensitivity m sqrt(d), is private, under both
-    relations.
+    Theorem. In one group of m rows a person Laplace noise of scale m d/epsilon, or Gaussian noise for the L2 sensitivity m sqrt(d), is
+    private, under both relations.
     Proof. One row may satisfy every predicate and a replaced person changes each count by at most m: at most m d in L1 norm, m sqrt(d)
     in L2 norm. Groups as in every vector of totals. QED
     The quieter of the two is taken, by public facts, when a delta is on offer. Each interval holds with probability 95% on its own.
@@ -89,7 +85,7 @@ class Counts(Plain):
         reach = Reach(Fraction(d), Fraction(d), context)
         moved = d * reach.touched
         items = tuple(Item("counted", index=self.first + i) for i in range(d))
-        laplace = Added(epsilon, reach.first(), moved)
+        laplace = reach.added(epsilon, coordinates=d)
         gaussian = AddedGaussian(epsilon, delta, reach.second(), moved) if delta else None
         return {name: lambda noise=noise: CountsStep(items, noise) for name, noise in quieter(laplace, gaussian).items()}  # type: ignore[misc]
 

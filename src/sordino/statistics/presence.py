@@ -8,7 +8,6 @@ from typing import Any
 
 from sordino.schema.expression import Expression
 from sordino.schema.predicate import IsNull, Name, Not
-from sordino.statistics.added import Added
 from sordino.statistics.port import Context, Plain, Step
 from sordino.statistics.reach import Reach
 from sordino.statistics.rows import CountStep
@@ -40,4 +39,4 @@ class Present(Plain):
 
     def step(self, epsilon: Fraction, delta: Fraction, context: Context) -> Step:
         reach = Reach(Fraction(1), Fraction(1), context)
-        return CountStep(Item("counted", index=self.first), Added(epsilon, reach.first(), reach.touched))
+        return CountStep(Item("counted", index=self.first), reach.added(epsilon))

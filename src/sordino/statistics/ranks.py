@@ -11,11 +11,10 @@ from typing import Any
 
 from sordino.mechanisms.joint_exponential import JointExponential
 from sordino.mechanisms.quantile_exponential import QuantileExponential
-from sordino.privacy.certificate import Certificate
-from sordino.privacy.cost import Cost
+from sordino.privacy.certificate import Part
 from sordino.schema.column import Grid
-from sordino.statistics.port import LEVEL, Answer, Context, Groups
-from sordino.statistics.reach import grid_of, per_group
+from sordino.statistics.port import LEVEL, Answer, Context, Groups, Priced
+from sordino.statistics.reach import Price, grid_of, per_row
 from sordino.summaries import Ask, Draw, Window
 from sordino.summaries.totals import Ranks
 
@@ -39,8 +38,8 @@ def placed(grid: Grid, *, private: bool = False) -> dict[str, Any]:
 
 def quantile_mechanism(grid: Grid, q: Fraction, epsilon: Fraction, context: Context, *, private: bool = False) -> QuantileExponential:
     """The mechanism of one level in one group."""
-    price = per_group(epsilon, Fraction(0), context)
-    return QuantileExponential(price.epsilon, q, max_rows=context.unit.max_rows, relation=price.relation, **placed(grid, private=private))
+    price, rows = per_row(epsilon, context), context.limits.rows
+    return QuantileExponential(price.epsilon, q, max_rows=rows, relation=price.relation, **placed(grid, private=private))
 
 
 def rank_reach(mechanism: QuantileExponential, rare: float) -> float:
@@ -57,7 +56,7 @@ def rank_reach(mechanism: QuantileExponential, rare: float) -> float:
 
 
 @dataclass(frozen=True)
-class Ordered:
+class Ordered(Priced):
     """What all ways to draw the quantiles of one column share: the grid, the price, and what is made of the drawn points."""
 
     column: str
@@ -75,24 +74,10 @@ class Ordered:
     def grid(self) -> Grid:
         return grid_of(self.context, self.column)
 
-    @property
-    def cost(self) -> Cost:
-        r"""Bounded range over all draws together.
-
-        Theorem. Draws of bounded range e_1, .., e_k, each chosen after the last, cost no more than one of range e_1 + .. + e_k.
-        Proof. In the measure e^{-l/2} dP the dominating pair of range e has its loss l uniform on [-e, e]; composition convolves, and a
-        sum of uniforms has a density h that falls with |l|, where that of one draw is flat. Either pair is a mixture of randomized
-        responses of epsilon |l|, with mixing density proportional to cosh(l/2) h(|l|); the ratio of the two falls with |l|, so the
-        one draw mixes stochastically larger epsilons and dominates. Pure epsilons add, and sum e_i^2/8 <= (sum e_i)^2/8. QED
-        A replacement in one group is two steps of add_remove, and their ranges add as well, draw by draw. Under zCDP `draws` equal ones
-        cost epsilon^2/(8 draws).
-        """
-        return Cost.bounded_range(self.epsilon, self.draws)
-
-    @property
-    def draws(self) -> int:
-        """How many draws of range epsilon/draws each, one after the other, cost as much as this under zCDP."""
-        return 1
+    @cached_property
+    def price(self) -> Price:
+        """Of one group; a quantile's loss is linear in the rows of a person there."""
+        return per_row(self.epsilon, self.context)
 
     @property
     def base(self) -> str:
@@ -134,15 +119,12 @@ class RankStep(Ordered):
         return tuple(quantile_mechanism(self.grid, q, each, self.context, private=self.private) for q in self.levels)
 
     @property
-    def draws(self) -> int:
-        return len(self.levels)
-
-    @property
     def name(self) -> str:
         return self._called("QuantileExponential")
 
-    def certificates(self) -> Sequence[Certificate]:
-        return tuple(mechanism.certificate() for mechanism in self.mechanisms)
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return tuple(self.price.part(mechanism.certificate()) for mechanism in self.mechanisms)
 
     def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
         radius, far = max(mechanism.radius for mechanism in self.mechanisms), self.rank_width(LEVEL)
@@ -165,16 +147,16 @@ class JointStep(Ordered):
 
     @cached_property
     def mechanism(self) -> JointExponential:
-        price = per_group(self.epsilon, Fraction(0), self.context)
-        rows, where = self.context.unit.max_rows, placed(self.grid, private=self.private)
-        return JointExponential(price.epsilon, self.levels, max_rows=rows, relation=price.relation, **where)
+        rows, where = self.context.limits.rows, placed(self.grid, private=self.private)
+        return JointExponential(self.price.epsilon, self.levels, max_rows=rows, relation=self.price.relation, **where)
 
     @property
     def name(self) -> str:
         return self._called("JointExponential")
 
-    def certificates(self) -> Sequence[Certificate]:
-        return (self.mechanism.certificate(),)
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return (self.price.part(self.mechanism.certificate()),)
 
     def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
         named, far = groups if self.context.private_keys else None, self.rank_width(LEVEL)

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from sordino.errors import QueryError
+from sordino.privacy.certificate import Certificate, Part
 from sordino.privacy.number import exp_up, round_down
-from sordino.privacy.relation import Relation
+from sordino.privacy.relation import Limits, Relation
 from sordino.schema.column import Column, Grid
+from sordino.statistics.added import Added
 from sordino.statistics.port import Context
 
-__all__ = ["Price", "Reach", "cells_per_person", "column_of", "grid_of", "length_grid", "one_unit", "per_group", "public_size"]
+__all__ = ["Price", "Reach", "column_of", "grid_of", "length_grid", "one_unit", "per_group", "per_row", "public_size"]
 
 LARGEST = 50  # a mechanism with a delta spends no more than this on one of two steps: e^e would leave nothing of its delta
 
@@ -53,24 +55,20 @@ def public_size(context: Context) -> int | None:
     return context.size if rows and context.size and not context.filtered and not context.grouped else None
 
 
-def cells_per_person(context: Context) -> int:
-    """How many (group, value) cells a unit may be in when the counted column is part of the groups."""
-    return context.unit.max_groups if context.unit.column is not None else 1
-
-
 @dataclass(frozen=True)
 class Reach:
     r"""The sensitivity of a vector of totals, from the largest contribution of one row.
 
     `add` bounds the norm of one row's contribution to its group, `swap` the distance of two rows' contributions (or of a row and none).
 
-    Theorem. With at most m rows per person and group, in at most g groups, one step moves all totals by at most: ungrouped, m add under
-    add_remove and m swap under replace; grouped, in L1 norm g m add and 2 g m add, in L2 norm sqrt(g) m add and
-    sqrt(g) m max(sqrt(2) add, swap).
-    Proof. An added person contributes at most m rows to each of g groups; coordinates of different groups are different. A replaced
-    person leaves and enters: where both touch one group, rows are paired and each pair moves it by at most swap <= 2 add, the unpaired
-    by add; elsewhere by m add each. With j groups in common the squares sum to j swap^2 + 2 (g - j) add^2 at most, whose largest
-    value is at j = 0 or j = g. QED
+    Theorem. With N rows of a person that count, in J groups, Q their largest sum of squares, one step moves all totals by at most:
+    ungrouped, N add under add_remove and N swap under replace; grouped, in L1 norm N add and 2 N add; in L2 norm sqrt(Q) add, and under
+    replace sqrt(Q) max(sqrt(2) add, swap) where full groups use up all rows, sqrt(2 Q (add^2 + (swap - add)^2)) otherwise.
+    Proof. An added person contributes at most N rows, r_i of them to group i, and coordinates of different groups are different. A
+    replaced person leaves and enters: where both touch a group with a and b rows it moves by at most min(a, b) swap + |a - b| add <=
+    max(a, b) add + min(a, b) (swap - add), whose square is at most (a^2 + b^2) (add^2 + (swap - add)^2) by Cauchy and Schwarz; sum over
+    groups. As swap <= 2 add, that move is convex in (a, b), so both people may be taken at vertices; with all groups of both full, j of
+    them in common, the squares sum to r^2 (j swap^2 + 2 (k - j) add^2), largest at j = 0 or j = k. QED
     """
 
     add: Fraction
@@ -78,29 +76,50 @@ class Reach:
     context: Context
 
     @property
+    def limits(self) -> Limits:
+        return self.context.limits
+
+    @property
+    def _replaced(self) -> bool:
+        return self.context.unit.relation is Relation.REPLACE
+
+    @property
     def touched(self) -> int:
         """How many groups one step can change."""
-        if not self.context.grouped:
-            return 1
-        return self.context.groups_per_person * (2 if self.context.unit.relation is Relation.REPLACE else 1)
+        return self.limits.touched * (2 if self._replaced and self.context.grouped else 1)
 
     def first(self, scale: Fraction = Fraction(1), rounded: int = 0) -> int:
         """The L1 sensitivity of totals multiplied by `scale`, `rounded` of whose coordinates per group are then cut to whole numbers.
 
         Cutting to whole numbers moves a coordinate that moved by d at most by ceil(d): one more per coordinate that moved.
         """
-        replace = self.context.unit.relation is Relation.REPLACE
-        row = self.swap if replace and not self.context.grouped else self.add
-        return self.touched * (math.ceil(self.context.unit.max_rows * row * scale) + rounded)
+        return math.ceil(self.limits.counted * self._row * scale) + self.touched * rounded
+
+    def one(self, scale: Fraction = Fraction(1), rounded: int = 0) -> int:
+        """How much of that can fall on one group."""
+        return min(math.ceil(self.limits.rows * self._row * scale) + rounded, self.first(scale, rounded))
+
+    @property
+    def _row(self) -> Fraction:
+        if not self._replaced:
+            return self.add
+        return 2 * self.add if self.context.grouped else self.swap
 
     def second(self) -> Fraction:
         """The L2 sensitivity, rounded up; here `add` and `swap` are squared norms."""
-        people, rows = self.context.groups_per_person, self.context.unit.max_rows
-        if self.context.unit.relation is not Relation.REPLACE:
-            norm = self.add * (people if self.context.grouped else 1)
-        else:
-            norm = max(2 * self.add, self.swap) * people if self.context.grouped else self.swap
-        return rows * root_up(norm)
+        limits = self.limits
+        if not self._replaced:
+            return root_up(limits.squares * self.add)
+        if not self.context.grouped:
+            return root_up(limits.squares * self.swap)
+        if not limits.rest:
+            return root_up(limits.squares * max(2 * self.add, self.swap))
+        apart = max(Fraction(0), root_up(self.swap) - root_up(self.add) + Fraction(2, 10**12))
+        return root_up(2 * limits.squares * (self.add + apart**2))
+
+    def added(self, epsilon: Fraction, scale: Fraction = Fraction(1), rounded: int = 0, coordinates: int = 1) -> Added:
+        """Laplace noise for totals multiplied by `scale`, `coordinates` of them per group."""
+        return Added(epsilon, self.first(scale, rounded), coordinates * self.touched, self.one(scale, rounded))
 
 
 def root_up(square: Fraction) -> Fraction:
@@ -112,26 +131,51 @@ def root_up(square: Fraction) -> Fraction:
 
 @dataclass(frozen=True)
 class Price:
-    """What one group's mechanism may spend, and the relation it must hold for."""
+    """What one group's mechanism may spend, the relation it must hold for, and how one person meets all groups together."""
 
     epsilon: Fraction
     delta: Fraction
     relation: Relation
+    full: int = 1
+    rest: Fraction = Fraction(0)
+    steps: int = 1
+
+    def part(self, certificate: Certificate, *instead: Certificate) -> Part:
+        """The mechanism of one group, as a part of the whole price."""
+        return Part(certificate, self.full, self.rest, self.steps, instead)
 
 
-def per_group(epsilon: Fraction, delta: Fraction, context: Context, *, groups: int | None = None) -> Price:
-    r"""The price of the mechanism that runs once in each group.
+def per_row(epsilon: Fraction, context: Context, *, limits: Limits | None = None) -> Price:
+    r"""The price of a pure mechanism that runs once in each group and whose loss grows at most in proportion to a person's rows there.
 
-    Theorem. With g groups per person, running it at (epsilon/g, delta/g) for add_remove costs (epsilon, delta) in all; for replace, run
-    the add_remove mechanism at e = epsilon/(2 g) and delta/(g (1 + e^e)). Ungrouped, the mechanism's own relation and the whole price.
-    Proof. Add_remove: g mechanisms change, the others see the same rows. Replace: a removal and an addition, at most g groups each; two
+    Theorem. With N rows of a person that count and at most r in a group, running it at epsilon r/N for r rows costs epsilon in all; for
+    replace, run the add_remove mechanism at half of that. Ungrouped, the mechanism's own relation and the whole price.
+    Proof. r_i rows cost at most the share r_i/r, and sum r_i <= N. A replacement is a removal and an addition. QED
+    """
+    bound = context.limits if limits is None else limits
+    if not context.grouped:
+        return Price(epsilon, Fraction(0), context.unit.relation)
+    each, rest = epsilon * bound.rows / bound.counted, Fraction(bound.rest, bound.rows)
+    if context.unit.relation is not Relation.REPLACE:
+        return Price(each, Fraction(0), Relation.ADD_REMOVE, bound.filled, rest)
+    return Price(each / 2, Fraction(0), Relation.ADD_REMOVE, bound.filled, rest, 2)
+
+
+def per_group(epsilon: Fraction, delta: Fraction, context: Context, *, limits: Limits | None = None) -> Price:
+    r"""The price of a mechanism that runs once in each group and costs the same however few rows of a person are there.
+
+    Theorem. With a person in at most J groups, running it at (epsilon/J, delta/J) for add_remove costs (epsilon, delta) in all; for
+    replace, run the add_remove mechanism at e = epsilon/(2 J) and delta/(J (1 + e^e)). Ungrouped, the mechanism's own relation and the
+    whole price.
+    Proof. Add_remove: J mechanisms change, the others see the same rows. Replace: a removal and an addition, at most J groups each; two
     steps in one group cost (2 e, (1 + e^e) delta') by group privacy, two steps in different groups no more. QED
     """
     relation = context.unit.relation
     if not context.grouped:
         return Price(epsilon, delta, relation)
-    people = context.groups_per_person if groups is None else groups
+    people = (context.limits if limits is None else limits).touched
     if relation is not Relation.REPLACE:
-        return Price(epsilon / people, delta / people, relation)
+        return Price(epsilon / people, delta / people, relation, people)
     each = min(epsilon / (2 * people), Fraction(LARGEST)) if delta else epsilon / (2 * people)
-    return Price(each, round_down(delta / (people * (1 + exp_up(each))), 40) if delta else delta, Relation.ADD_REMOVE)
+    share = round_down(delta / (people * (1 + exp_up(each))), 40) if delta else delta
+    return Price(each, share, Relation.ADD_REMOVE, people, steps=2)

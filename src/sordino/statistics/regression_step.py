@@ -15,10 +15,9 @@ from sordino.mechanisms.noisy_descent import NoisyDescent
 from sordino.mechanisms.normal_equations import Equations, NormalEquations
 from sordino.mechanisms.portion import UNIT, root_up
 from sordino.mechanisms.posterior import Line, solved
-from sordino.privacy.certificate import Certificate
-from sordino.privacy.cost import Cost
+from sordino.privacy.certificate import Part
 from sordino.privacy.relation import Relation
-from sordino.statistics.port import LEVEL, Answer, Context, Groups
+from sordino.statistics.port import LEVEL, Answer, Context, Groups, Priced
 from sordino.statistics.reach import Reach
 from sordino.statistics.regression_bar import extent
 from sordino.statistics.regression_setting import Setting
@@ -29,7 +28,7 @@ __all__ = ["RoundsStep", "SquaresStep"]
 
 
 @dataclass(frozen=True)
-class SquaresStep:
+class SquaresStep(Priced):
     """Least squares by noisy normal equations: one pass, one Gaussian draw for every sum of every group."""
 
     setting: Setting
@@ -45,18 +44,17 @@ class SquaresStep:
     @cached_property
     def mechanism(self) -> NormalEquations:
         terms, unit = self.setting.terms, self.context.unit
-        facts = (self.epsilon, self.delta, len(terms) - 1, unit.relation.value, unit.max_rows)
+        rows = self.context.limits.rows
+        facts = (self.epsilon, self.delta, len(terms) - 1, unit.relation.value, rows)
         alone = NormalEquations(*facts)
-        own = unit.max_rows * root_up(alone.squares[unit.relation is Relation.REPLACE])
+        own = rows * root_up(alone.squares[unit.relation is Relation.REPLACE])
         whole = Reach(*alone.squares, self.context).second()
-        return NormalEquations(*facts, max(Fraction(1), whole / own), Gram(terms, self.setting.required))
+        cut = 1 + Fraction(self.context.limits.touched, 2**26)  # whole units of 2^-28 in every group a person touches
+        return NormalEquations(*facts, max(Fraction(1), whole / own) * cut, Gram(terms, self.setting.required))
 
     @property
-    def cost(self) -> Cost:
-        return self.mechanism.certificate().cost
-
-    def certificates(self) -> Sequence[Certificate]:
-        return (self.mechanism.certificate(),)
+    def parts(self) -> tuple[Part, ...]:
+        return (Part(self.mechanism.certificate()),)
 
     def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
         found: Products = ask(self.mechanism.question)
@@ -95,7 +93,7 @@ class SquaresStep:
 
 
 @dataclass(frozen=True)
-class RoundsStep:
+class RoundsStep(Priced):
     """Huber's regression in rounds, or logistic regression by descent: several passes over one bounded table."""
 
     setting: Setting
@@ -107,11 +105,8 @@ class RoundsStep:
         return type(self.mechanism).__name__
 
     @property
-    def cost(self) -> Cost:
-        return self.mechanism.certificate().cost
-
-    def certificates(self) -> Sequence[Certificate]:
-        return (self.mechanism.certificate(),)
+    def parts(self) -> tuple[Part, ...]:
+        return (Part(self.mechanism.certificate()),)
 
     def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
         found = self.mechanism.release(ask, draw)

@@ -43,7 +43,7 @@ class Resize:
     @cached_property
     def noise(self) -> Added:
         reach = Reach(Fraction(1), Fraction(1), self.context)
-        return Added(self.epsilon, reach.first(), reach.touched)
+        return reach.added(self.epsilon)
 
     def sizes(self, ask: Ask, draw: Draw, groups: Groups) -> list[int]:
         (rows,) = read_totals(ask, (Item("rows", self.column),), groups)
@@ -74,7 +74,7 @@ class Thinning:
     @cached_property
     def noise(self) -> Added:
         reach = Reach(Fraction(1), Fraction(1), self.context)
-        return Added(self.epsilon, reach.first(), reach.touched)
+        return reach.added(self.epsilon)
 
     def tables(self, ask: Ask, draw: Draw, groups: Groups) -> Iterator[Sorted]:
         (rows,) = read_totals(ask, (Item("rows", self.column),), groups)

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from sordino.privacy.certificate import Certificate
-from sordino.privacy.cost import Cost
+from sordino.privacy.certificate import Part
 from sordino.statistics.added import Added
-from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Step
+from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Priced, Step
 from sordino.statistics.reach import Reach
 from sordino.statistics.read import read_totals
 from sordino.summaries import Ask, Draw
@@ -20,7 +19,7 @@ __all__ = ["Count", "CountStep", "count"]
 
 
 @dataclass(frozen=True)
-class CountStep:
+class CountStep(Priced):
     """One noisy whole number per group."""
 
     item: Item
@@ -28,15 +27,12 @@ class CountStep:
     bar: str = "exact"
 
     @property
-    def cost(self) -> Cost:
-        return self.noise.cost
-
-    @property
     def name(self) -> str:
         return self.noise.name
 
-    def certificates(self) -> Sequence[Certificate]:
-        return (self.noise.certificate(),)
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return (self.noise.part,)
 
     def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
         drawn = self.noise.around(read_totals(ask, (self.item,), groups)[0], draw)
@@ -58,9 +54,10 @@ class CountStep:
 class Count(Plain):
     r"""The number of rows.
 
-    Theorem. With at most m rows per person, in at most g groups, whole noise of scale g m/epsilon is epsilon-DP under add_remove; under
-    replace m/epsilon suffices ungrouped (a filter and nulls included) and 2 g m/epsilon with groups.
-    Proof. A person adds at most m to each of g counts; a replaced one changes an ungrouped count by |j - j'| <= m, and 2 g counts. QED
+    Theorem. With N rows of a person that count, whole noise of scale N/epsilon is epsilon-DP under add_remove; under replace N/epsilon
+    suffices ungrouped (a filter and nulls included) and 2 N/epsilon with groups.
+    Proof. A person adds at most N to all counts together; a replaced one changes an ungrouped count by |j - j'| <= N, and takes N from
+    some groups and brings N to others. QED
     """
 
     label = "count"
@@ -72,7 +69,7 @@ class Count(Plain):
 
     def step(self, epsilon: Fraction, delta: Fraction, context: Context) -> Step:
         reach = Reach(Fraction(1), Fraction(1), context)
-        return CountStep(Item("rows"), Added(epsilon, reach.first(), reach.touched))
+        return CountStep(Item("rows"), reach.added(epsilon))
 
 
 def count() -> Count:

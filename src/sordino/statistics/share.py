@@ -8,8 +8,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from sordino.errors import QueryError
-from sordino.privacy.certificate import Certificate
-from sordino.privacy.cost import Cost
+from sordino.privacy.certificate import Part
 from sordino.statistics.average import Mean
 from sordino.statistics.averages import Means
 from sordino.statistics.bernstein import Bernstein
@@ -17,7 +16,7 @@ from sordino.statistics.halves import Halves
 from sordino.statistics.keys import CountedKeys, Keys
 from sordino.statistics.known import Known
 from sordino.statistics.moments import Moments, MomentsStep
-from sordino.statistics.port import Answer, Context, Counted, Groups, Statistic, Step
+from sordino.statistics.port import Answer, Context, Counted, Groups, Priced, Statistic, Step
 from sordino.statistics.predicates import Counts
 from sordino.statistics.presence import Present
 from sordino.statistics.reach import length_grid, public_size
@@ -27,7 +26,7 @@ from sordino.statistics.spread import Variance
 from sordino.statistics.total import Sum
 from sordino.summaries import Ask, Draw
 
-__all__ = ["Merged", "Part", "Plan", "Single", "bundles", "plan_steps"]
+__all__ = ["Drawing", "Merged", "Plan", "Single", "bundles", "plan_steps"]
 
 KEYS_SHARE = Fraction(1, 4)  # of epsilon, for naming private groups
 # mechanisms that take a delta wherever they are named
@@ -35,7 +34,7 @@ THRIFTY = ("published", "ptr", "gaussian", "stability", "smooth_laplace", "smoot
 
 
 @dataclass(frozen=True)
-class Single:
+class Single(Priced):
     """One statistic with a draw of its own."""
 
     label: str
@@ -47,18 +46,15 @@ class Single:
         return {self.label: self.step}
 
     @property
-    def cost(self) -> Cost:
-        return self.step.cost
-
-    def certificates(self) -> Sequence[Certificate]:
-        return self.step.certificates()
+    def parts(self) -> tuple[Part, ...]:
+        return self.step.parts
 
     def release(self, ask: Ask, draw: Draw, groups: Groups) -> dict[str, Sequence[Answer]]:
         return {self.label: self.step.release(ask, draw, groups)}
 
 
 @dataclass(frozen=True)
-class Merged:
+class Merged(Priced):
     """Several statistics of one column, read off one drawn vector of moments: one price for all of them."""
 
     source: Moments
@@ -73,40 +69,31 @@ class Merged:
         return {label: MomentsStep(self.source, kind) for label, kind in self.kinds}
 
     @property
-    def cost(self) -> Cost:
-        return self.source.noise.cost
-
-    def certificates(self) -> Sequence[Certificate]:
-        return (self.source.noise.certificate(),)
+    def parts(self) -> tuple[Part, ...]:
+        return (self.source.noise.part,)
 
     def release(self, ask: Ask, draw: Draw, groups: Groups) -> dict[str, Sequence[Answer]]:
         raw = self.source.release(ask, draw, groups)
         return {label: MomentsStep(self.source, kind).answers(raw) for label, kind in self.kinds}
 
 
-Part = Single | Merged
+Drawing = Single | Merged
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(Priced):
     """Everything one release will draw: first the private keys, if any, then the parts, and the whole price."""
 
     keys: Keys | CountedKeys | None
-    parts: tuple[Part, ...]
+    draws: tuple[Drawing, ...]
 
-    @cached_property
-    def cost(self) -> Cost:
-        costs = [part.cost for part in (*([self.keys] if self.keys else []), *self.parts)]
-        if len(costs) == 1:
-            return costs[0]
-        return Cost.approximate(sum((c.epsilon for c in costs), Fraction(0)), sum((c.delta for c in costs), Fraction(0)))
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return tuple(part for draw in (*([self.keys] if self.keys else []), *self.draws) for part in draw.parts)
 
     @cached_property
     def steps(self) -> dict[str, Step]:
-        return {label: step for part in self.parts for label, step in part.steps.items()}
-
-    def certificates(self) -> Sequence[Certificate]:
-        return tuple(c for part in (*([self.keys] if self.keys else []), *self.parts) for c in part.certificates())
+        return {label: step for draw in self.draws for label, step in draw.steps.items()}
 
 
 KIND = {Count: "count", Present: "count", Sum: "sum", Mean: "mean"}
@@ -148,7 +135,7 @@ def _named(statistic: Statistic, way: str | None, epsilon: Fraction, delta: Frac
     return ways[way]()
 
 
-def _part(
+def _drawing(
     members: tuple[str, ...],
     statistics: Mapping[str, Statistic],
     epsilon: Fraction,
@@ -156,7 +143,7 @@ def _part(
     context: Context,
     *,
     way: str | None = None,
-) -> Part:
+) -> Drawing:
     chosen = [statistics[label] for label in members]
     if len(members) == 1:
         return Single(members[0], _named(chosen[0], way, epsilon, delta, context), chosen[0].counted(context))
@@ -207,7 +194,7 @@ def plan_steps(
     keys = _keys(shares, statistics, epsilon * KEYS_SHARE, each, context) if private else None
     drawn = (keys.label,) if isinstance(keys, CountedKeys) else None
     offered = {m: each if m in takers else Fraction(0) for m in members}
-    return Plan(keys, tuple(_part(m, statistics, share, offered[m], context, way=way) for m, share in shares.items() if m != drawn))
+    return Plan(keys, tuple(_drawing(m, statistics, share, offered[m], context, way=way) for m, share in shares.items() if m != drawn))
 
 
 def _keys(

@@ -13,14 +13,13 @@ from typing import Any
 import numpy as np
 
 from sordino.mechanisms.quantile_exponential import QuantileExponential
-from sordino.privacy.certificate import Certificate
-from sordino.privacy.cost import Cost
+from sordino.privacy.certificate import Part
 from sordino.schema.column import Grid
 from sordino.statistics.added import Added
 from sordino.statistics.halves import share_of
 from sordino.statistics.moments import BITS, linear
-from sordino.statistics.port import LEVEL, Answer, Context, Groups
-from sordino.statistics.reach import Reach, one_unit, per_group, public_size
+from sordino.statistics.port import LEVEL, Answer, Context, Groups, Priced
+from sordino.statistics.reach import Reach, one_unit, per_row, public_size
 from sordino.statistics.read import line_up
 from sordino.statistics.tail import Floats, radius
 from sordino.summaries import Ask, Draw
@@ -45,8 +44,8 @@ NARROW = 1000  # units of the column: bounds no farther apart (percentages, ages
 
 def quartile_mechanism(grid: Grid, q: Fraction, epsilon: Fraction, context: Context) -> QuantileExponential:
     """A quantile over bounds of any width: every octave of the distance from zero weighs the same."""
-    price, zero = per_group(epsilon, Fraction(0), context), zero_of(grid)
-    return QuantileExponential(price.epsilon, q, 0, grid.width, context.unit.max_rows, price.relation, "arsinh", zero, one_unit(grid))
+    price, rows, zero = per_row(epsilon, context), context.limits.rows, zero_of(grid)
+    return QuantileExponential(price.epsilon, q, 0, grid.width, rows, price.relation, "arsinh", zero, one_unit(grid))
 
 
 def zero_of(grid: Grid) -> int:
@@ -95,12 +94,12 @@ def staging_pays(grid: Grid, epsilon: Fraction, context: Context) -> bool:
     rows, share = context.rows, quartile_share(grid, epsilon, context, outer_level(grid, epsilon, context))
     if far_quartile(grid, epsilon * MOST, context) > rows / 4:
         return False
-    noise = TIGHT * context.unit.max_rows / (float(per_group(epsilon, Fraction(0), context).epsilon) * math.sqrt(rows))  # over sampling
+    noise = TIGHT * context.limits.counted / (float(epsilon) * math.sqrt(rows))  # over sampling
     return (noise / (1 - 2 * float(share))) ** 2 + 1 <= REGRET**2 * (noise**2 + 1)
 
 
 @dataclass(frozen=True)
-class StagedStep:
+class StagedStep(Priced):
     r"""Draw the quantiles p and 1 - p, then the mean of the column moved into [q_p - h w, q_{1-p} + h w], w their distance.
 
     Theorem. With price s for each quantile and the two halves (the sum, where n is public) of the moved column at epsilon - 2 s, the
@@ -167,7 +166,7 @@ class StagedStep:
         if self.size is not None:
             return Added(self.rest, ROW + 1)
         reach = Reach(Fraction(ROW), Fraction(2 * ROW), self.context)
-        return Added(self.rest, reach.first(Fraction(1), 2), 2 * reach.touched)
+        return reach.added(self.rest, rounded=2, coordinates=2)
 
     @property
     def scale(self) -> float:
@@ -193,18 +192,18 @@ class StagedStep:
         return Fraction(math.floor(max(wide - 1, 1.0) / 2 * 8 + 1e-6), 8)
 
     @property
-    def cost(self) -> Cost:
-        return Cost.pure(self.epsilon)
-
-    @property
     def name(self) -> str:
         drawn = "quartiles" if self.level == QUARTILES[0] else f"quantiles {float(self.level):.3g} and {float(1 - self.level):.3g}"
         spent = f"{drawn} at {float(200 * self.share):.3g}% of epsilon"
         beyond = f"{float(self.reach):.4g} of their distances beyond them ({float(self.spiked_reach):.4g} where one of them is zero)"
         return f"two stages, {spent}, values moved into limits {beyond}"
 
-    def certificates(self) -> Sequence[Certificate]:
-        return (*(mechanism.certificate() for mechanism in self.mechanisms), self.noise.certificate())
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        lower, upper = self.mechanisms
+        price = per_row(self.epsilon * self.share, self.context)
+        drawn = price.part(lower.certificate()), price.part(upper.certificate(), self.spiked.certificate())
+        return (*drawn, self.noise.part)
 
     def limits(self, drawn: Sequence[int]) -> tuple[int, int]:
         """The interval rows are moved into, from two drawn quartiles."""

@@ -8,13 +8,12 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from sordino.privacy.certificate import Certificate
-from sordino.privacy.cost import Cost
+from sordino.privacy.certificate import Part
 from sordino.schema.column import Grid
 from sordino.statistics.added import Added
 from sordino.statistics.known import Known
 from sordino.statistics.moments import MomentsStep, scaled, unit_of
-from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Step
+from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Priced, Step
 from sordino.statistics.reach import Reach, length_grid, public_size
 from sordino.statistics.read import Whole, read_totals
 from sordino.summaries import Ask, Draw
@@ -24,7 +23,7 @@ __all__ = ["Sum", "SumStep", "sum"]
 
 
 @dataclass(frozen=True)
-class SumStep:
+class SumStep(Priced):
     r"""The sum of the grid values.
 
     Theorem. Noise of scale m max(|L|, |U|)/epsilon is epsilon-DP under add_remove; m max(|L|, |U|, U - L)/epsilon under replace without
@@ -55,18 +54,15 @@ class SumStep:
     @cached_property
     def noise(self) -> Added:
         reach = Reach(Fraction(self.row), Fraction(max(self.row, self.grid.width)), self.context)
-        return Added(self.epsilon, reach.first(self.unit, 0 if self.unit.denominator == 1 else 1), reach.touched)
-
-    @property
-    def cost(self) -> Cost:
-        return self.noise.cost
+        return reach.added(self.epsilon, self.unit, 0 if self.unit.denominator == 1 else 1)
 
     @property
     def name(self) -> str:
         return self.noise.name
 
-    def certificates(self) -> Sequence[Certificate]:
-        return (self.noise.certificate(),)
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return (self.noise.part,)
 
     def locations(self, rows: Whole, total: Whole) -> Whole:
         return scaled(total + self.grid.low * rows, self.unit)

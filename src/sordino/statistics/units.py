@@ -7,7 +7,6 @@ from fractions import Fraction
 from typing import Any
 
 from sordino.privacy.relation import PrivacyUnit
-from sordino.statistics.added import Added
 from sordino.statistics.port import Context, Plain, Step
 from sordino.statistics.reach import Reach
 from sordino.statistics.rows import CountStep
@@ -23,7 +22,12 @@ def units_item(context: Context) -> Item:
 
 @dataclass(frozen=True)
 class CountUnits(Plain):
-    """The number of people (or of rows, where a row is the unit): a count to which everybody adds at most one."""
+    r"""The number of people (or of rows, where a row is the unit): a count to which everybody adds at most one.
+
+    Theorem. With a person in at most J groups, whole noise of scale J/epsilon is epsilon-DP under add_remove, 2 J/epsilon under replace
+    with groups and 1/epsilon without.
+    Proof. A person is counted once in each group, however many rows are there. QED
+    """
 
     label = "count_units"
     way = "laplace"
@@ -33,10 +37,9 @@ class CountUnits(Plain):
         return {"statistic": "count_units"}
 
     def step(self, epsilon: Fraction, delta: Fraction, context: Context) -> Step:
-        unit = context.unit
-        once = replace(context, unit=PrivacyUnit(unit.column, unit.relation, 1, unit.max_groups))
-        reach = Reach(Fraction(1), Fraction(1), once)
-        return CountStep(units_item(context), Added(epsilon, reach.first(), reach.touched))
+        unit, groups = context.unit, context.limits.touched
+        once = replace(context, unit=PrivacyUnit(unit.column, unit.relation, groups, groups, 1))
+        return CountStep(units_item(context), Reach(Fraction(1), Fraction(1), once).added(epsilon))
 
 
 def count_units() -> CountUnits:
