@@ -75,7 +75,12 @@ def test_half_of_delta_converts_and_half_pays_the_releases():
 
 def test_each_family_enters_the_zcdp_filter_at_its_own_rho():
     tanh = Fraction(math.tanh(0.25)) / 2
-    assert price_of(Cost.laplace("0.5"), "zcdp").loss == pytest.approx(tanh, rel=1e-9)
+    assert price_of(Cost.pure("0.5"), "zcdp").loss == pytest.approx(tanh, rel=1e-9)
+    assert price_of(Cost.laplace("0.5"), "zcdp").loss == pytest.approx(math.exp(-0.5) - 0.5, rel=1e-9)
+    assert price_of(Cost.discrete_laplace("0.5", "0.5"), "zcdp").loss == pytest.approx(tanh, rel=1e-9)  # one step is a randomized bit
+    both = Cost.sum([(Cost.laplace("0.5"), 3), (Cost.gaussian("0.01", "0.6", "1e-6"), 1)])
+    assert price_of(both, "zcdp").loss == pytest.approx(3 * (math.exp(-0.5) - 0.5) + 1 / 200, rel=1e-9)
+    assert price_of(both, "pure") == (Fraction(21, 10), Fraction(1, 10**6))
     assert price_of(Cost.bounded_range("0.5"), "zcdp").loss == Fraction(1, 32)
     assert price_of(Cost.bounded_range("0.5", draws=4), "zcdp").loss == Fraction(1, 128)
     assert price_of(Cost.bounded_range("0.5", draws=4), "pure").loss == Fraction(1, 2)

@@ -150,6 +150,7 @@ WRONG = {
     "q": [-0.1, 1.1, math.nan, True, None],
     "max_rows": [0, -1, True, 1.5, None, "2"],
     "max_groups": [0, -1, True, 1.5, None],
+    "total": [0, -1, True, 1.5, "2"],
     "sensitivity": [0, -1, math.nan, math.inf, True, None],
     "dimension": [0, -1, True, 1.5],
     "resolution": [0, -1, math.nan, True, "x"],

@@ -13,9 +13,10 @@ from scipy.special import expit, logit
 
 from sordino.errors import QueryError
 from sordino.privacy import Certificate, Cost, Law
-from sordino.privacy.certificate import least_scale
+from sordino.privacy.certificate import Part, least_scale, whole_cost
 from sordino.privacy.dilation import Dilation
 from sordino.privacy.families import GaussianLaw, GeneralizedCauchy, LaplaceLaw, PowerLaw, StudentT
+from sordino.privacy.pld import total
 from sordino.privacy.witness import Dilated, Finite, GaussianShift, LaplaceShift
 
 MILLIONTH = Fraction(1, 10**6)
@@ -163,3 +164,25 @@ def test_a_hopeless_claim_is_refuted_and_not_an_arithmetic_error() -> None:
     verdict = Certificate("none", Cost.approximate(5, MILLIONTH), (Finite([1.0, 0.0], [0.0, 1.0]),)).check()
     assert (verdict.sound, verdict.epsilon, verdict.slack) == (False, math.inf, 0.0)
     assert not Certificate("none", Cost.pure(5), (Finite([1.0, 0.0], [0.0, 1.0]),)).check().sound
+
+
+@pytest.mark.parametrize("make", [Cost.laplace, Cost.bounded_range], ids=["laplace", "bounded range"])
+@pytest.mark.parametrize(
+    ("full", "rest", "other"), [(1, 0, [0.5, 0.5]), (2, 0.5, [0.9, 0.9, 0.7]), (1, 0.5, [0.75, 0.75]), (3, 0, [1, 0.8, 0.7, 0.5])]
+)
+def test_no_allocation_of_a_persons_rows_has_a_larger_profile_than_the_vertex(make: Any, full: int, rest: float, other: list[float]) -> None:
+    part = Part(Certificate("", make("0.8"), ()), full, Fraction(str(rest)))
+    spread = total([make(Fraction(str(share)) * Fraction("0.8")) for share in other])
+    for epsilon in (0.0, 0.2, 0.5, 1.0, 1.5):
+        assert spread.delta(epsilon) <= part.cost.profile(epsilon) * (1 + 1e-6) + 1e-12
+    assert sum(make(Fraction(str(share)) * Fraction("0.8")).rho for share in other) <= part.cost.rho
+
+
+def test_the_price_of_parts_adds_up_and_counts_two_steps_of_a_replacement() -> None:
+    laplace = Certificate("", Cost.laplace("0.25"), ())
+    tested = Certificate("", Cost.approximate("0.1", "1e-7"), ())
+    cost = whole_cost([Part(laplace, 3, Fraction(1, 2)), Part(tested, 2, steps=2)])
+    assert cost.epsilon == Fraction("0.875") + Fraction("0.4")
+    assert float(cost.delta) == pytest.approx(2e-7 * (1 + math.exp(0.1)))
+    with pytest.raises(QueryError, match="SRD-110"):
+        Part(laplace, instead=(tested,))

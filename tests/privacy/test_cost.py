@@ -196,3 +196,59 @@ def test_a_tampered_record_is_refused_on_the_way_in() -> None:
     for change in ({"mu_squared": "4"}, {"epsilon": "-1"}, {"delta": "1"}, {"family": "magic"}):
         with pytest.raises(QueryError):
             Cost.from_dict({**record, **change})
+
+
+@pytest.mark.parametrize("epsilon", ["0.0001", "0.05", "1", "3.3", "12"])
+def test_rho_of_laplace_noise_is_its_divergence_and_no_order_needs_more(epsilon: str) -> None:
+    """(alpha - 1) D_alpha = ln(cosh(e u) + sinh(e u)/(2u)) - e/2 with u = alpha - 1/2, in many digits."""
+    rho = Cost.laplace(epsilon).rho
+    with mp.workdps(80):
+        e = mp.mpf(epsilon)
+        needed = mp.mpf(0)
+        for alpha in (mp.mpf("1.0000001"), mp.mpf("1.1"), mp.mpf(2), mp.mpf(17), mp.mpf(1000)):
+            u = alpha - mp.mpf(1) / 2
+            needed = max(needed, (mp.log(mp.cosh(e * u) + mp.sinh(e * u) / (2 * u)) - e / 2) / (alpha - 1) / alpha)
+        assert needed <= as_mp(rho) <= needed * (1 + mp.mpf("1e-5")) + mp.mpf("1e-29")
+
+
+@pytest.mark.parametrize(("steps", "grain"), [(1, "1"), (1, "0.01"), (3, "0.5"), (20, "0.05"), (7, "2")])
+def test_rho_of_discrete_laplace_noise_is_its_divergence_and_no_order_needs_more(steps: int, grain: str) -> None:
+    cost = Cost.discrete_laplace(Fraction(grain) * steps, grain)
+    with mp.workdps(50):
+        q = mp.e ** -mp.mpf(grain)
+        far = int(60 / float(grain)) + steps + 60
+        law = [(1 - q) / (1 + q) * q ** abs(k) for k in range(-far, far + steps + 1)]
+        needed = mp.mpf(0)
+        for alpha in (mp.mpf("1.000001"), mp.mpf("1.5"), mp.mpf(4), mp.mpf(30)):
+            total = mp.fsum(law[k] ** alpha * law[k - steps] ** (1 - alpha) for k in range(steps, len(law)))
+            needed = max(needed, mp.log(total) / (alpha - 1) / alpha)
+        assert needed <= as_mp(cost.rho) <= needed * (1 + mp.mpf("1e-4"))
+    assert cost.rho >= Cost.laplace(cost.epsilon).rho
+    assert cost.rho <= Cost.pure(cost.epsilon).rho
+
+
+def test_a_sum_of_costs_keeps_its_parts_and_reads_back() -> None:
+    parts = [(Cost.laplace("0.1"), 3), (Cost.bounded_range("0.2"), 1), (Cost.gaussian("0.01", "0.6", "1e-6"), 1), (Cost.laplace("0.1"), 2)]
+    both = Cost.sum([(Cost.sum(parts), 2), (Cost.approximate("0.1", "1e-7"), 1)])
+    assert dict(both.parts)[Cost.laplace("0.1")] == 10
+    assert both.epsilon == Fraction("2.7")
+    assert both.delta == Fraction("2.1e-6")
+    assert both.rho == sum(part.rho * times for part, times in both.parts)
+    assert both.rho_delta == Fraction(1, 10**7)
+    assert Cost.from_dict(both.to_dict()) == both
+    assert Cost.sum([(Cost.laplace(1), 1)]) == Cost.laplace(1)
+    assert both.group(2).epsilon > 2 * both.epsilon - 2 * Fraction("0.6")
+    with pytest.raises(QueryError, match="SRD-110"):
+        both.scaled(Fraction(1, 2))
+
+
+def test_a_share_of_a_move_costs_that_share() -> None:
+    half = Fraction(1, 2)
+    assert Cost.laplace(1).scaled(half) == Cost.laplace("0.5")
+    assert Cost.bounded_range(1).scaled(half).rho == Cost.bounded_range(1).rho / 4
+    assert Cost.gaussian("0.01", "0.6", "1e-6").scaled(half).mu_squared == Fraction("0.0025")
+    for share in (0, 2, -1):
+        with pytest.raises(QueryError, match="SRD-103"):
+            Cost.laplace(1).scaled(Fraction(share))
+    with pytest.raises(QueryError, match="SRD-110"):
+        Cost.approximate(1, "1e-6").scaled(half)

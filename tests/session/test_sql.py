@@ -141,8 +141,8 @@ def test_a_filter_on_an_inner_column_narrows_the_noise(opened_once):
 
 def test_several_answers_of_one_column_share_one_draw(opened_once):
     plan = opened_once.sql("SELECT COUNT(income) AS n, SUM(income) AS s, AVG(income) AS m, STDDEV(income) AS d FROM t").settle(1)
-    assert len(plan.plan.parts) == 1
-    assert len(opened_once.sql("SELECT COUNT(age) AS n, SUM(income) AS s FROM t").settle(1).plan.parts) == 2
+    assert len(plan.plan.draws) == 1
+    assert len(opened_once.sql("SELECT COUNT(age) AS n, SUM(income) AS s FROM t").settle(1).plan.draws) == 2
 
 
 HOSPITAL = """

@@ -140,12 +140,14 @@ def context(
     person: bool = False,
     m: int = 1,
     g: int = 1,
+    total: int | None = None,
     keys: Any = None,
     grouped: bool = False,
     **facts: Any,
 ) -> Context:
-    unit = PrivacyUnit("id" if person else None, relation, m, g)  # type: ignore[arg-type]
-    return Context(unit, {c.name: c for c in columns}, grouped, g if grouped and person else 1, keys=keys, **facts)
+    """At most m rows of a person in each of g groups, and `total` in all."""
+    unit = PrivacyUnit("id" if person else None, relation, (m * g if person else m) if total is None else total, g, m)  # type: ignore[arg-type]
+    return Context(unit, {c.name: c for c in columns}, grouped, keys=keys, **facts)
 
 
 def income(number: int = 1000, seed: int = 1) -> World:

@@ -117,7 +117,7 @@ def test_keys_and_counts_are_one_draw_when_rows_name_as_much_as_people() -> None
     rows = context(KEY, grouped=True)
     plan = st.plan_steps({"n": st.count()}, ONE, SMALL, rows)
     assert isinstance(plan.keys, CountedKeys)
-    assert plan.parts == ()
+    assert plan.draws == ()
     assert plan.cost.epsilon == 1
     named = plan.keys.release(asks({"a": 500, "b": 1}), draw)
     assert named.keys == (("a",),)

@@ -24,12 +24,12 @@ GRID = COLUMN.grid()
 Person = tuple[tuple[int, int], ...]  # (group, x) of each row that the filter keeps
 
 
-def people(m: int, g: int, groups: int) -> list[Person]:
-    """Every set of rows one person may have after bounding: at most m rows in each of at most g groups; none at all if filtered out."""
+def people(m: int, g: int, groups: int, total: int | None = None) -> list[Person]:
+    """Every set of rows one person may have after bounding: at most m in each of at most g groups, `total` in all; perhaps none."""
     bags = [bag for size in range(m + 1) for bag in combinations_with_replacement(range(TOP + 1), size)]
     found = []
     for choice in product(bags, repeat=groups):
-        if sum(bool(bag) for bag in choice) <= g:
+        if sum(bool(bag) for bag in choice) <= g and sum(map(len, choice)) <= (m * g if total is None else total):
             found.append(tuple((i, x) for i, bag in enumerate(choice) for x in bag))
     return found
 

@@ -40,7 +40,7 @@ def test_it_counts_at_the_place_its_condition_has_in_the_frame():
 def test_beside_a_mean_of_the_same_column_it_costs_nothing_more():
     asked = {"n": Present("age"), "m": st.mean("age"), "all": st.count()}
     assert bundles(asked, context(AGE)) == [("m", "n"), ("all",)]
-    assert len(plan_steps({"n": Present("age"), "m": st.mean("age")}, ONE, Fraction(0), context(AGE)).parts) == 1
+    assert len(plan_steps({"n": Present("age"), "m": st.mean("age")}, ONE, Fraction(0), context(AGE)).draws) == 1
     assert bundles({"n": Present("sex"), "m": st.mean("age")}, context(AGE)) == [("n",), ("m",)]
 
 

@@ -22,14 +22,14 @@ ONE, ZERO = Fraction(1), Fraction(0)
 FRAMES = [(1, 1, 1), (2, 1, 1), (1, 1, 2), (2, 1, 2), (1, 2, 4)]
 
 
-def about(relation: str, m: int, g: int, groups: int, *columns: Column) -> Any:
+def about(relation: str, m: int, g: int, groups: int, *columns: Column, total: int | None = None) -> Any:
     keys = tuple((i,) for i in range(groups)) if groups > 1 else None
-    return context(*(columns or (COLUMN,)), relation=relation, person=True, m=m, g=g, keys=keys, grouped=groups > 1)
+    return context(*(columns or (COLUMN,)), relation=relation, person=True, m=m, g=g, total=total, keys=keys, grouped=groups > 1)
 
 
-def moves(measure: Any, m: int, g: int, groups: int, relation: str) -> Any:
+def moves(measure: Any, m: int, g: int, groups: int, relation: str, total: int | None = None) -> Any:
     """What a neighbour changes in an additive vector."""
-    states = people(m, g, groups)
+    states = people(m, g, groups, total)
     found = {state: measure(state) for state in states}
     pairs = product(states, states) if relation == "replace" else ((state, ()) for state in states)
     return (found[one] - found[other] for one, other in pairs)
@@ -60,6 +60,32 @@ def test_counts_reach_exactly_as_far_as_is_paid_for(m: int, g: int, groups: int,
 
 
 @pytest.mark.parametrize("relation", ["add_remove", "replace"])
+@pytest.mark.parametrize(("m", "g", "groups", "total"), [(2, 2, 2, 3), (2, 2, 3, 2), (1, 3, 3, 2), (2, 2, 2, 2), (1, 2, 4, 1)])
+def test_rows_in_all_limit_what_counts_and_vectors_can_move(m: int, g: int, groups: int, total: int, relation: str) -> None:
+    facts = about(relation, m, g, groups, total=total)
+
+    def halves(state: Any) -> np.ndarray[Any, Any]:
+        out = np.zeros((groups, 2))
+        for group, x in state:
+            out[group] += (x, 3 - x)
+        return out
+
+    found = list(moves(lambda state: counts_of(state, groups, 2), m, g, groups, relation, total))
+    rows, units, several = (np.array([np.abs(d[:, part]).sum() for d in found]).max() for part in (0, 1, slice(2, None)))
+    claimed = [question.step(ONE, ZERO, facts).noise.reach for question in (st.count(), st.count_units(), st.counts(["p", "q"]))]
+    far = max(math.sqrt((d**2).sum()) for d in moves(halves, m, g, groups, relation, total))
+    bound = float(Reach(Fraction(9), Fraction(18), facts).second())
+    if relation == "add_remove":
+        assert (rows, units, several) == tuple(claimed)
+        assert far == pytest.approx(bound)
+    else:  # two people's groups may not all fit beside each other
+        assert rows <= claimed[0]
+        assert units <= claimed[1]
+        assert several <= claimed[2]
+        assert far <= bound * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("relation", ["add_remove", "replace"])
 @pytest.mark.parametrize(("m", "g", "groups"), FRAMES)
 def test_halves_reach_exactly_as_far_in_the_plane(m: int, g: int, groups: int, relation: str) -> None:
     def halves(state: Any) -> np.ndarray[Any, Any]:
@@ -78,10 +104,10 @@ def loss(probability: Any, one: Any, other: Any) -> float:
     return max(abs(sum(sign * np.max(sign * (np.log(p) - np.log(q))) for p, q in pairs)) for sign in (1, -1))
 
 
-def worst_loss(probability: Any, m: int, g: int, groups: int, relation: str) -> float:
+def worst_loss(probability: Any, m: int, g: int, groups: int, relation: str, total: int | None = None) -> float:
     """Over tables of a fixed crowd and one person who comes, goes or changes."""
     split = lambda state: tuple(tuple(x for i, x in state if i == group) for group in range(groups))  # noqa: E731
-    states = people(m, g, groups)
+    states = people(m, g, groups, total)
     worst = 0.0
     for crowd in ((), (1, 1, 1), (0, 2, 3, 3), (0, 0, 0, 3)):
         tables = {state: tuple(tuple(sorted(crowd + part)) for part in split(state)) for state in states}
@@ -91,10 +117,10 @@ def worst_loss(probability: Any, m: int, g: int, groups: int, relation: str) -> 
 
 
 @pytest.mark.parametrize("relation", ["add_remove", "replace"])
-@pytest.mark.parametrize(("m", "g", "groups"), [(1, 1, 1), (1, 1, 2), (2, 1, 2), (1, 2, 2)])
+@pytest.mark.parametrize(("m", "g", "groups", "total"), [(1, 1, 1, 1), (1, 1, 2, 1), (2, 1, 2, 2), (1, 2, 2, 2), (2, 2, 2, 3), (2, 2, 2, 2)])
 @pytest.mark.parametrize("q", ["0.5", "0.9"])
-def test_quantiles_in_groups_never_lose_more_than_the_whole_price(q: str, m: int, g: int, groups: int, relation: str) -> None:
-    (mechanism,) = st.quantile("x", q).step(ONE, ZERO, about(relation, m, g, groups)).mechanisms
+def test_quantiles_in_groups_never_lose_more_than_the_whole_price(q: str, m: int, g: int, groups: int, total: int, relation: str) -> None:
+    (mechanism,) = st.quantile("x", q).step(ONE, ZERO, about(relation, m, g, groups, total=total)).mechanisms
     points = np.arange(4)
     cache: dict[Any, Any] = {}
 
@@ -103,7 +129,7 @@ def test_quantiles_in_groups_never_lose_more_than_the_whole_price(q: str, m: int
             cache[x] = np.exp(mechanism.log_probability(np.array(x, np.int64), points))
         return cache[x]
 
-    found = worst_loss(probability, m, g, groups, relation)
+    found = worst_loss(probability, m, g, groups, relation, total)
     assert found <= 1 + 1e-9
     assert found > 0.2  # the price is really needed, as far as four grid points can show it
 
@@ -142,8 +168,9 @@ def test_the_mode_of_public_keys_loses_at_most_the_price(m: int, g: int, relatio
 
 
 def test_stable_choices_split_epsilon_and_delta_over_groups() -> None:
-    facts = about("replace", 1, 3, 2)
+    facts = about("replace", 1, 3, 4)
     price = per_group(Fraction(6), Fraction(1, 10**6), facts)
     assert price.relation is Relation.ADD_REMOVE
     assert price.epsilon == 1
     assert 3 * float(price.delta) * (1 + math.e) == pytest.approx(1e-6)
+    assert per_group(Fraction(6), Fraction(1, 10**6), about("add_remove", 4, 5, 9, total=2)).full == 2  # two rows are in two groups at most

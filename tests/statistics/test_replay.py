@@ -87,6 +87,6 @@ def test_a_plan_with_private_keys_hides_everything_but_the_draw(relation: str) -
         plan = st.plan_steps(statistics, Fraction(1), SMALL, about)
         assert plan.keys is not None
         named = plan.keys.release(table.ask, pinned())
-        answers = [part.release(table.ask, pinned(), named.keys) for part in plan.parts]
+        answers = [part.release(table.ask, pinned(), named.keys) for part in plan.draws]
         seen.append((repr(named), repr(answers), repr(table.asked), plan.cost, plan.keys.withheld))
     assert seen[0] == seen[1]

@@ -33,14 +33,14 @@ def test_statistics_of_one_column_share_a_draw_and_counts_join_only_over_the_sam
     assert bundles(THREE, context(COLUMN)) == [("s", "m", "n")]
     assert bundles(THREE, context(DROPS)) == [("n",), ("s", "m")]
     assert bundles({"m": st.mean("x"), "k": st.mean("y"), "q": st.median("x")}, context(COLUMN, OTHER)) == [("m",), ("k",), ("q",)]
-    (part,) = st.plan_steps(THREE, ONE, ZERO, context(COLUMN)).parts
+    (part,) = st.plan_steps(THREE, ONE, ZERO, context(COLUMN)).draws
     assert isinstance(part, Merged)
     assert isinstance(part.source, Halves)
-    (part,) = st.plan_steps(FIVE, ONE, ZERO, context(COLUMN)).parts
+    (part,) = st.plan_steps(FIVE, ONE, ZERO, context(COLUMN)).draws
     assert isinstance(part, Merged)
     assert isinstance(part.source, Bernstein)
     public = context(COLUMN, relation="replace", filtered=False, size=100)
-    (part,) = st.plan_steps({"s": st.sum("x"), "m": st.mean("x")}, ONE, ZERO, public).parts
+    (part,) = st.plan_steps({"s": st.sum("x"), "m": st.mean("x")}, ONE, ZERO, public).draws
     assert isinstance(part, Merged)
     assert isinstance(part.source, Known)
 
@@ -54,7 +54,7 @@ def test_shared_answers_are_the_truth_when_noise_is_gone(statistics: dict[str, A
     groups = (("a",), ("b",)) if grouped else None
     world = World({"x": COLUMN}, {"x": [*steps]}, group=[groups[i % 2] for i in range(80)] if groups else None, public=groups)
     plan = st.plan_steps(statistics, HUGE, ZERO, context(COLUMN, relation=relation, grouped=grouped, keys=groups))
-    answers = plan.parts[0].release(world.ask, draw, groups)
+    answers = plan.draws[0].release(world.ask, draw, groups)
     for i, key in enumerate(world.keys()):
         x = np.array([steps[r] - 50 for r in world.members(key)])
         truth = {"n": len(x), "s": x.sum(), "m": x.mean(), "v": x.var(), "d": x.std()}
@@ -66,9 +66,9 @@ def test_shared_answers_are_the_truth_when_noise_is_gone(statistics: dict[str, A
 def test_the_price_is_split_exactly_and_quantiles_count_for_each_level() -> None:
     statistics = {"m": st.mean("x"), "q": st.quantiles("y", [0.1, 0.5, 0.9]), "c": st.count_units(), "r": st.iqr("y")}
     plan = st.plan_steps(statistics, Fraction("0.7"), ZERO, context(COLUMN, OTHER))
-    shares = {label: part.cost.epsilon for part in plan.parts for label in part.steps}
+    shares = {label: part.cost.epsilon for part in plan.draws for label in part.steps}
     assert shares == {"m": Fraction("0.1"), "q": Fraction("0.3"), "c": Fraction("0.1"), "r": Fraction("0.2")}
-    assert plan.cost == Cost.approximate(Fraction("0.7"), 0)
+    assert (plan.cost.epsilon, plan.cost.delta) == (Fraction("0.7"), 0)
     assert all(certificate.check().sound for certificate in plan.certificates())
     alone = st.plan_steps({"q": st.median("y")}, ONE, ZERO, context(OTHER))
     assert alone.cost == Cost.bounded_range(1)
@@ -76,7 +76,9 @@ def test_the_price_is_split_exactly_and_quantiles_count_for_each_level() -> None
     one_group = context(OTHER, grouped=True, keys=(("a",), ("b",)))
     assert st.median("y").step(ONE, ZERO, one_group).cost == Cost.bounded_range(1)
     several = context(OTHER, person=True, g=3, grouped=True, keys=(("a",), ("b",)))
-    assert st.median("y").step(ONE, ZERO, several).cost == Cost.bounded_range(1)  # ranges of several draws add up
+    median = st.median("y").step(ONE, ZERO, several)  # two groups at half the price each, and rho adds up
+    assert median.cost.parts == ((Cost.bounded_range("0.5"), 2),)
+    assert (median.cost.epsilon, median.cost.rho) == (1, Fraction(1, 16))
 
 
 def test_private_keys_take_a_quarter_and_delta_is_shared_by_those_who_need_it() -> None:
@@ -84,15 +86,15 @@ def test_private_keys_take_a_quarter_and_delta_is_shared_by_those_who_need_it() 
     about = context(COLUMN, OTHER, city, person=True, m=2, g=3, grouped=True)
     plan = st.plan_steps({"q": st.median("y")}, ONE, SMALL, about)
     assert isinstance(plan.keys, Keys)
-    assert (plan.keys.epsilon, plan.keys.delta, plan.parts[0].cost.epsilon) == (Fraction(1, 4), SMALL, Fraction(3, 4))
+    assert (plan.keys.epsilon, plan.keys.delta, plan.draws[0].cost.epsilon) == (Fraction(1, 4), SMALL, Fraction(3, 4))
     assert (plan.cost.epsilon, plan.cost.delta) == (1, SMALL)
     rows = context(COLUMN, OTHER, grouped=True)
     plan = st.plan_steps({"q": st.median("y"), "n": st.count()}, ONE, SMALL, rows)
     assert isinstance(plan.keys, CountedKeys)
     assert (plan.keys.epsilon, plan.cost.epsilon) == (Fraction(5, 8), 1)
     two = st.plan_steps({"a": st.mode("city"), "b": st.histogram("city")}, ONE, SMALL, context(city))
-    assert [part.cost.delta for part in two.parts] == [SMALL / 2, SMALL / 2]
-    assert all(isinstance(part, Single) and part.counted is not None for part in two.parts)
+    assert [part.cost.delta for part in two.draws] == [SMALL / 2, SMALL / 2]
+    assert all(isinstance(part, Single) and part.counted is not None for part in two.draws)
     vector = st.plan_steps({"v": st.means(["x", "y"]), "n": st.count()}, ONE, SMALL, context(COLUMN, OTHER))
     assert vector.cost.delta == 0  # two columns: Laplace noise is quieter and the offered delta is not spent
 
@@ -106,7 +108,7 @@ def test_sharing_beats_splitting_for_every_member() -> None:
     truth = {"n": 1000, "s": x.sum(), "m": x.mean(), "v": x.var()}
     statistics = {"n": st.count(), "s": st.sum("income"), "m": st.mean("income"), "v": st.variance("income")}
     copies = Copies(world, 5000)
-    (part,) = st.plan_steps(statistics, ONE, ZERO, about).parts
+    (part,) = st.plan_steps(statistics, ONE, ZERO, about).draws
     shared = part.release(copies.ask, draw, copies.groups)
     for name, question in statistics.items():
         alone = question.step(ONE / 4, ZERO, about).release(copies.ask, draw, copies.groups)

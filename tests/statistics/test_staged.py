@@ -181,9 +181,9 @@ def test_methods_are_part_of_the_question_and_unknown_ones_are_refused() -> None
 def test_a_mean_beside_a_count_is_still_read_off_one_draw() -> None:
     about = context(replace(WIDE, nulls=0), rows=10**6)
     asked = {"n": st.count(), "a": st.mean("x"), "s": st.sum("x")}
-    assert len(st.plan_steps(asked, ONE, Fraction(0), about).parts) == 1
+    assert len(st.plan_steps(asked, ONE, Fraction(0), about).draws) == 1
     alone = {"n": st.count(), "a": st.mean("x", "two_stage"), "s": st.sum("x")}
-    assert len(st.plan_steps(alone, ONE, Fraction(0), about).parts) == 2
+    assert len(st.plan_steps(alone, ONE, Fraction(0), about).draws) == 2
 
 
 def test_limits_are_taken_from_farther_out_the_more_rows_there_are() -> None:

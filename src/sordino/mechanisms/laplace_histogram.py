@@ -74,7 +74,7 @@ class LaplaceHistogram:
 
     def certificate(self) -> Certificate:
         """The price of the worst allocation of a person's rows: `filled` keys full and one with the rest."""
-        limits, grain = self.limits, 1 / self.scale
+        limits, grain = self.limits, self.epsilon / self.reach
         moves = [(limits.rows, limits.filled), *([(limits.rest, 1)] if limits.rest else [])]
         cost = Cost.sum((Cost.discrete_laplace(rows * self._steps * grain, grain), times) for rows, times in moves)
         unit = f"{self.relation.value}; a person in at most {limits.groups} keys, {limits.rows} rows each, {limits.counted} in all"

@@ -118,7 +118,8 @@ class StableHistogram:
     def hockey(self, epsilon: float) -> float:
         """The theorem's left side, maximised over how many keys are new, gone and shared."""
         if self.noise == "laplace":
-            seen, loss = self.seen(self.threshold), float(self.epsilon)
+            steps = 2 if self.relation is Relation.REPLACE else 1
+            seen, loss = self.seen(self.threshold), self.limits.counted * steps / float(self.scale)
             rest = 0.0 if epsilon >= loss * (1 - 1e-12) else -math.expm1(epsilon - loss) / (1 + math.exp(-loss))
             return seen + (1 - seen) * rest
         visible = self.hidden(self.threshold - self.max_rows)

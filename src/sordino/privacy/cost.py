@@ -207,6 +207,8 @@ class Cost:
         """
         if isinstance(size, bool) or not isinstance(size, int) or size < 1:
             raise QueryError("SRD-103", f"a group of {size!r}.", "Give a whole number of at least 1.")
+        if size == 1:
+            return self
         if self.parts:
             return Cost.sum((part.group(size), times) for part, times in self.parts)
         if self.mu_squared is not None:

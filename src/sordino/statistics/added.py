@@ -113,7 +113,7 @@ class Added:
             return self.mechanism.certificate()
         assert self.most is not None
         witness = LaplaceShift(float(self.most / self.scale), scalar=False)
-        cost = Cost.discrete_laplace(self.most / self.scale, 1 / self.scale)
+        cost = Cost.discrete_laplace(self.epsilon * self.most / self.reach, self.epsilon / self.reach)
         where = f", {self.most} in one group" if self.most < self.reach else ""
         return Certificate(THEOREM, cost, (witness,), f"one unit moves the totals by at most {self.reach} in L1 norm{where}")
 
