@@ -91,6 +91,10 @@ class Balance:
         price = self.price(cost)
         return 100 * max(_share(price.loss, self.filter.cap.loss), _share(price.delta, self.filter.cap.delta))
 
+    def weight(self, cost: Cost) -> Fraction:
+        """What this release takes of the cap and of the pool of delta together: what a wish is priced to keep small."""
+        return self.filter.weight(self.price(cost))
+
     def more(self, cost: Cost, *, analyst: str | None = None) -> int:
         """How many more releases of this cost the budget, the ceiling and the analyst's purse allow, if nobody else spends."""
         ceiling, purses = self.tally.policy["max_per_release"], self.tally.policy["analysts"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sordino.errors import QueryError, SordinoError
 from sordino.ledger.budget import Budget
 from sordino.ledger.clerk import Offer
-from sordino.ledger.filter import Price, open_filter, price_of
+from sordino.ledger.filter import open_filter, price_of
 from sordino.privacy.cost import Cost
 from sordino.privacy.number import LARGEST_EPSILON
 
@@ -25,9 +25,8 @@ def _sum(costs: Sequence[Cost], accounting: str) -> Offer | None:
     epsilon, delta = sum((cost.epsilon for cost in costs), Fraction(0)), sum((cost.delta for cost in costs), Fraction(0))
     if epsilon > LARGEST_EPSILON or delta >= 1:
         return None
-    prices = [price_of(cost, accounting) for cost in costs]
-    price = Price(sum((p.loss for p in prices), Fraction(0)), sum((p.delta for p in prices), Fraction(0)))
-    return Offer(Cost.approximate(epsilon, delta), price, "sum")
+    whole = Cost.sum((cost, 1) for cost in costs)
+    return Offer(whole, price_of(whole, accounting), "sum")
 
 
 def _event(costs: Sequence[Cost], delta: Fraction, accounting: str) -> Offer | None:
@@ -60,8 +59,8 @@ def offers(costs: Sequence[Cost], budget: Budget) -> tuple[Offer, ...]:
     usable = [offer for offer in found if offer is not None]
     if not usable:
         raise QueryError("SRD-101", "the batch as a whole is beyond any legal epsilon or delta.", "Split it, or ask for less.")
-    cap = open_filter(budget).cap
-    return tuple(sorted(usable, key=lambda o: o.price.loss / cap.loss + (o.price.delta / cap.delta if cap.delta else 0)))
+    rule = open_filter(budget)
+    return tuple(sorted(usable, key=lambda offer: rule.weight(offer.price)))
 
 
 def batch_cost(costs: Sequence[Cost], balance: Balance) -> Cost:

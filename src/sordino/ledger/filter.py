@@ -66,12 +66,22 @@ def _zcdp_price(cost: Cost) -> Price:
     return Price(_on_grid(cost.rho), _on_grid(cost.rho_delta))
 
 
+class _Weighed:
+    """Prices beside the cap they are taken from."""
+
+    cap: Price
+
+    def weight(self, price: Price) -> Fraction:
+        """The share of the cap and the share of the pool of delta, added: the order of offers."""
+        return price.loss / self.cap.loss + (price.delta / self.cap.delta if self.cap.delta else 0)
+
+
 def _down(cap: Price) -> tuple[int, int]:
     return cap.loss.numerator * GRAIN // cap.loss.denominator, cap.delta.numerator * GRAIN // cap.delta.denominator
 
 
 @dataclass(frozen=True)
-class PureFilter:
+class PureFilter(_Weighed):
     r"""Sum the epsilons and sum the deltas.
 
     Theorem. If each release is chosen, with its epsilon_i and delta_i, from all earlier answers, and none is made that would bring
@@ -101,7 +111,7 @@ class PureFilter:
 
 
 @dataclass(frozen=True)
-class ZcdpFilter:
+class ZcdpFilter(_Weighed):
     r"""Sum the rhos, with half of delta for the conversion and half for the releases' own deltas.
 
     Theorem. If each release is chosen from all earlier answers, release i being (delta_i, rho_i)-approximate zCDP given them, and none

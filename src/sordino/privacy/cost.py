@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -157,6 +157,14 @@ class Cost:
             epsilon = max(round_up(gaussian_epsilon(math.sqrt(mu_squared), float(self.delta)) * (1 + ROUNDING)), LEAST_EPSILON)
             return Cost(epsilon, self.delta, "gaussian", mu_squared)
         return Cost(self.epsilon * share, self.delta, self.family, draws=self.draws, grain=self.grain)
+
+    def at_its_delta(self) -> Cost:
+        """The same parts, with the least epsilon their composed profile has at their own delta."""
+        if not self.parts or not self.delta:
+            return self
+        from sordino.privacy.composition import compose
+
+        return replace(self, epsilon=min(self.epsilon, compose([self], rule="pld", delta=self.delta).epsilon))
 
     @cached_property
     def rho(self) -> Fraction:

@@ -38,6 +38,7 @@ class Line:
     forecasts: tuple[Forecast, ...]
     appears: str = ""  # how large a key or a lead must be to be shown
     rows: int | None = None
+    loss: float = 0.0  # what the filter takes, in its own unit
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,7 @@ class Preview:
     best: Line | None = None
     problem: str = ""
     facts: dict[str, Any] = field(default_factory=dict)
+    adds: str = "epsilon"  # the unit the ledger adds up
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -63,13 +65,15 @@ class Preview:
         many = len(self.lines[0].forecasts) > 1 if self.lines else False
         sized = any(line.rows is not None for line in self.lines)
         keyed = any(line.appears for line in self.lines)
-        head = [*(["rows"] if sized else []), "epsilon", *(["statistic"] if many else []), "95% within", "rmse", "of budget", "more"]
+        own = [] if self.adds == "epsilon" else [self.adds]
+        head = [*(["rows"] if sized else []), "epsilon", *own, *(["statistic"] if many else []), "95% within", "rmse", "of budget", "more"]
         out = [[*head, *(["shown from"] if keyed else [])]]
         for line in self.lines if self.best is None else (self.best, *self.lines):
             mark = "*" if line is self.best else ""
             for known in line.forecasts:
                 cells = [f"{line.rows:,}" if line.rows is not None else ""] if sized else []
-                cells += [f"{line.epsilon:.4g}{mark}", *([known.name] if many else []), *_error(known)]
+                cells += [f"{line.epsilon:.4g}{mark}", *([f"{line.loss:.3g}"] if own else [])]
+                cells += [*([known.name] if many else []), *_error(known)]
                 out.append([*cells, f"{line.charged:.3g}%", f"{line.more:,}", *([line.appears] if keyed else [])])
         return out
 
@@ -141,7 +145,7 @@ def preview(
     who = f"{table.unit_word}, {table.unit.relation.value}"
     facts = {"rows": view.rows, "twin": None if view.twin is None else "codebook" if view.twin.guess else "public twin"}
     asked = f"{', '.join(query.asked.statistics)}" + (f" by {', '.join(query.asked.by)}" if query.asked.by else "")
-    return Preview(asked, who, tuple(found), str(balance), _notes(query, found, delta), best, problem, facts)
+    return Preview(asked, who, tuple(found), str(balance), _notes(query, found, delta), best, problem, facts, balance.filter.word)
 
 
 def _needs_rows(plan: Settled, name: str) -> bool:
@@ -153,7 +157,8 @@ def _line(view: Outlook, balance: Balance, epsilon: Fraction, delta: Any, offer:
     weights, way = (None, None) if offer is None else (offer.weights, offer.way)
     plan = view.query.settle(epsilon, delta, rows=view.rows, weights=weights, way=way)
     known = tuple(view.forecast(name, plan) for name in plan.names)
-    return Line(float(plan.cost.epsilon), float(plan.cost.delta), balance.share(plan.cost), balance.more(plan.cost), known, plan.appears)
+    cost, loss = plan.cost, float(balance.price(plan.cost).loss)
+    return Line(float(cost.epsilon), float(cost.delta), balance.share(cost), balance.more(cost), known, plan.appears, loss=loss)
 
 
 def _notes(query: Query, found: list[Line], delta: Any) -> tuple[str, ...]:

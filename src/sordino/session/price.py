@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from sordino.errors import BudgetExceeded, QueryError, SordinoError
+from sordino.privacy.number import as_positive
 from sordino.session.forecast import outlook
 from sordino.session.release import Release
 from sordino.statistics import bundles
@@ -18,10 +19,11 @@ from sordino.statistics import bundles
 if TYPE_CHECKING:
     from sordino.session.query import Query
 
-__all__ = ["LEAST", "Offer", "Wish", "as_wish", "ceiling", "meets", "price", "public_rows", "rank_wish", "widths"]
+__all__ = ["LEAST", "Offer", "Wish", "as_wish", "ceiling", "epsilon_of", "meets", "price", "public_rows", "rank_wish", "widths"]
 
 MOST = Fraction(20)  # above it a release has no meaningful privacy, and no accuracy is worth that
 LEAST = Fraction(1, 10**6)
+MOST_EPSILON = 10**4
 CLOSE = Fraction(101, 100)  # a price is found to 1%, and to 4% where every look is a simulation
 Wish = dict[str, float]
 Weights = Mapping[tuple[str, ...], Fraction]
@@ -111,11 +113,27 @@ def widths(
 
 
 def price(query: Query, wish: Wish, delta: Any = None, *, ranks: bool = False) -> Offer:
-    """The least epsilon, to 1%, at which every half-width is predicted to be small enough.
+    """The offer that meets a wish and takes the least of this ledger, by its own rule: of the cap, and of the pool of delta.
 
-    Where several independent draws are wished for, each is priced alone first, and the whole is divided in that proportion.
+    For each mechanism whose error public facts predict the least epsilon is found, to 1%. Where several independent draws are wished
+    for, each is priced alone first, and the whole is divided in that proportion.
     """
-    way = _predictable(query, wish, delta, ranks=ranks)
+    found, refused = [], None
+    for way in _predictable(query, wish, delta, ranks=ranks):
+        try:
+            found.append(_least_offer(query, wish, delta, way, ranks=ranks))
+        except SordinoError as error:
+            refused = refused or error
+    if not found:
+        assert refused is not None
+        raise refused
+    if len(found) == 1:
+        return found[0]
+    balance, rows = query.table.budget, outlook(query, guess=False).rows
+    return min(found, key=lambda o: balance.weight(query.settle(o.epsilon, delta, weights=o.weights, way=o.way, rows=rows).cost))
+
+
+def _least_offer(query: Query, wish: Wish, delta: Any, way: str | None, *, ranks: bool) -> Offer:
     weights = _weights(query, wish, delta, ranks=ranks)
 
     def missed(epsilon: Fraction) -> float:
@@ -144,17 +162,28 @@ def _least(missed: Callable[[Fraction], float], top: Fraction, close: Fraction) 
     return high
 
 
-def _predictable(query: Query, wish: Wish, delta: Any, *, ranks: bool) -> str | None:
-    """The planner's first choice (None), or for one statistic the first way whose error public facts predict; an error if none is."""
+def _predictable(query: Query, wish: Wish, delta: Any, *, ranks: bool) -> list[str | None]:
+    """The ways to try: the planner's first choice (None), and for one statistic the others whose error is known in closed form.
+
+    Where the first choice has no predictable error, the first other that has one; an error if none is.
+    """
     found = widths(query, Offer(Fraction(1)), delta, ranks=ranks, names=wish)
     unknown = [name for name in wish if found[name] is None]
-    if not unknown:
-        return None
-    if len(query.asked.statistics) == 1 and query.asked.mechanism is None:
-        for way in query.ways(unknown[0], Fraction(1), query.settle(Fraction(1), delta))[1:]:
+    one = len(query.asked.statistics) == 1 and query.asked.mechanism is None
+    others: list[str | None] = []
+    if one and (unknown or not ranks):
+        (name,) = query.asked.statistics
+        view, plan = outlook(query, guess=False), query.settle(Fraction(1), delta)
+        ways = query.ways(name, Fraction(1), plan)  # which comes first may change with the price
+        for way in ways[1:] if unknown else ways if len(ways) > 1 else ():
             with contextlib.suppress(SordinoError):
-                if widths(query, Offer(Fraction(1), way=way), delta, ranks=ranks, names=wish)[unknown[0]] is not None:
-                    return way
+                known = view.forecast(name, query.settle(Fraction(1), delta, way=way, rows=view.rows)) if not unknown else None
+                if known is not None and known.source == "closed form" and not getattr(plan.steps.get(name), "covers", ""):
+                    others.append(way)
+                elif unknown and widths(query, Offer(Fraction(1), way=way), delta, ranks=ranks, names=wish)[name] is not None:
+                    return [way]
+    if not unknown:
+        return [None, *others]
     if ranks:
         raise QueryError("SRD-103", f"{unknown[0]} has no rank bar.", "Ask with within=, or with epsilon=.")
     what = f"the error of {unknown[0]} cannot be predicted from public facts."
@@ -180,6 +209,24 @@ def _weights(query: Query, wish: Wish, delta: Any, *, ranks: bool) -> Weights | 
         return _least(missed, MOST, CLOSE)
 
     return {m: needed(m) for m in members}
+
+
+def epsilon_of(query: Query, rho: Any, delta: Any = None) -> Fraction:
+    """The largest epsilon, to a hundredth of a percent, whose plan costs a zCDP ledger no more than rho."""
+    if query.table.budget.filter.accounting != "zcdp":
+        raise QueryError("SRD-101", "this ledger does not add rho.", 'Give epsilon=; rho= is for budgets with accounting="zcdp".')
+    wanted = as_positive(rho, "rho")
+
+    def fits(epsilon: Fraction) -> bool:
+        return query.settle(epsilon, delta).cost.rho <= wanted
+
+    low, high = LEAST, Fraction(1)
+    while fits(high) and high < MOST_EPSILON:
+        low, high = high, 2 * high
+    while high > low * Fraction(10001, 10000):
+        middle = Fraction(f"{math.sqrt(low * high):.6g}")
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
 
 
 def ceiling(query: Query) -> tuple[Fraction | None, str]:

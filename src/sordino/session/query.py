@@ -16,13 +16,13 @@ from sordino.pictures import Picture, chain
 from sordino.plan.arrangement import Arrangement
 from sordino.plan.query import Query as Question
 from sordino.plan.recall import question, recall_key
-from sordino.privacy.number import as_delta, as_epsilon
+from sordino.privacy.number import as_delta, as_epsilon, as_positive
 from sordino.schema.spelling import describe
 from sordino.session.execute import execute
 from sordino.session.explanation import Explanation, explain
 from sordino.session.improvement import combine, half_width, noise_of, second_price
 from sordino.session.preview import EPSILONS, Preview, preview
-from sordino.session.price import Wish, as_wish, meets, price, public_rows, rank_wish
+from sordino.session.price import Wish, as_wish, epsilon_of, meets, price, public_rows, rank_wish
 from sordino.session.release import Release
 from sordino.session.settled import Settled, settle
 from sordino.session.verbs import Verbs
@@ -154,13 +154,16 @@ class Query(Verbs):
         """The question without its price, in the words its key is made of."""
         return question(self.asked, self.table.unit, fold_ids=self.table.fold_ids)
 
-    def _one_price(self, epsilon: Any, within: Any, within_rank: Any) -> None:
-        if (epsilon is None) == (within is None and within_rank is None):
+    def _one_price(self, epsilon: Any, rho: Any, within: Any, within_rank: Any) -> None:
+        wish = within if within is not None else within_rank
+        if sum(price is not None for price in (epsilon, rho, wish)) != 1:
             raise QueryError("SRD-101", "a release needs one price.", "Give epsilon=, or within= for a half-width at 95%.")
 
-    def priced(self, *, epsilon: Any = None, delta: Any = None, within: Any = None, within_rank: Any = None) -> Settled:
+    def priced(self, *, epsilon: Any = None, rho: Any = None, delta: Any = None, within: Any = None, within_rank: Any = None) -> Settled:
         """The plan at a price, or at the least price of a wish: what `release` would charge if nothing is recorded. Free."""
-        self._one_price(epsilon, within, within_rank)
+        self._one_price(epsilon, rho, within, within_rank)
+        if rho is not None:
+            return replace(self.settle(epsilon_of(self, rho, delta), delta), own_profile=True)
         if epsilon is not None:
             return self.settle(epsilon, delta)
         offer = price(self, self._wish(within, within_rank) or {}, delta, ranks=within_rank is not None)
@@ -170,6 +173,7 @@ class Query(Verbs):
         self,
         *,
         epsilon: Any = None,
+        rho: Any = None,
         delta: Any = None,
         within: Any = None,
         within_rank: Any = None,
@@ -183,20 +187,21 @@ class Query(Verbs):
         """Pay, look, draw. A recorded answer at this price or more, or as accurate as wished, is returned at no price.
 
         `within` is a half-width at 95%, in the statistic's unit (a dict by name for several); `within_rank` a share of the rows, for
-        quantiles. `mechanism` names one instead of the planner's choice: "ptr" tests the bound `propose` on the local sensitivity and
+        quantiles. `rho` is a price in the unit of a ledger that adds rho. `mechanism` names one instead of the planner's choice: "ptr"
+        tests the bound `propose` on the local sensitivity and
         answers `otherwise` ("refuse" or "global") when it fails. fresh=True pays again.
         """
         if mechanism is not None or propose is not None:
             other = self.by_mechanism(mechanism, propose, otherwise)
-            return other.release(
-                epsilon=epsilon, delta=delta, within=within, within_rank=within_rank, fresh=fresh, analyst=analyst, request=request
-            )
-        self._one_price(epsilon, within, within_rank)
+            price: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "delta": delta, "within": within, "within_rank": within_rank}
+            return other.release(**price, fresh=fresh, analyst=analyst, request=request)
+        self._one_price(epsilon, rho, within, within_rank)
         wish, ranks = self._wish(within, within_rank), within_rank is not None
-        recorded = None if fresh else self.recall(None if epsilon is None else as_epsilon(epsilon), wish, ranks=ranks)
+        least = None if epsilon is None else as_epsilon(epsilon)
+        recorded = None if fresh else self.recall(least, wish, ranks=ranks, rho=None if rho is None else as_positive(rho, "rho"))
         if recorded is not None:
             return recorded
-        plan = self.priced(epsilon=epsilon, delta=delta, within=within, within_rank=within_rank)
+        plan = self.priced(epsilon=epsilon, rho=rho, delta=delta, within=within, within_rank=within_rank)
         sealed = execute(
             plan,
             self.table.ledger,
@@ -211,10 +216,17 @@ class Query(Verbs):
         """Every recorded answer to this question, oldest first; open to every analyst of the dataset."""
         return [Release.from_bytes(item, recalled=True, query=self) for item in self.table.ledger.recall(self.key())]
 
-    def recall(self, epsilon: Fraction | None, wish: Wish | None = None, *, ranks: bool = False) -> Release | None:
-        """The recorded answer with the largest epsilon among those that satisfy the wish; the oldest on ties."""
+    def recall(
+        self, epsilon: Fraction | None, wish: Wish | None = None, *, ranks: bool = False, rho: Fraction | None = None
+    ) -> Release | None:
+        """The recorded answer with the largest epsilon among those that satisfy the wish; the oldest on ties.
+
+        A price in rho is compared with the rho of recorded answers, to the hundredth of a percent to which it was met.
+        """
 
         def enough(found: Release) -> bool:
+            if rho is not None:
+                return found.cost.exact.rho * Fraction(10003, 10000) >= rho
             return meets(found, wish, ranks=ranks) if wish is not None else epsilon is not None and found.cost.exact.epsilon >= epsilon
 
         return max(filter(enough, self.recorded()), key=lambda found: found.cost.exact.epsilon, default=None)

@@ -49,11 +49,12 @@ class Settled:
     context: Context
     facts: dict[str, Any]  # for the card
     shapes: dict[str, Shape]
+    own_profile: bool = False  # sold by rho: its own epsilon is that of the exact profile
     rehearsed: bool = field(default=False, init=False, compare=False, repr=False)
 
-    @property
+    @cached_property
     def cost(self) -> Cost:
-        return self.plan.cost
+        return self.plan.cost.at_its_delta() if self.own_profile else self.plan.cost
 
     @property
     def steps(self) -> dict[str, Step]:
