@@ -12,9 +12,10 @@ from sordino.lab.recording import seen
 from sordino.mechanisms import Laplace, QuantileExponential, Smooth, Stability, StableHistogram
 from sordino.privacy.discrete import Bernoulli
 from sordino.privacy.families import LaplaceLaw
+from sordino.privacy.relation import Limits
 from sordino.session.table import table
 from sordino.statistics.added import Added
-from sordino.statistics.reach import Reach
+from sordino.statistics.port import Context
 from sordino.summaries import Near, Nearness, Rung, Value
 
 SMALL = Fraction(1, 10**6)
@@ -147,7 +148,7 @@ def test_a_question_is_replayed_on_two_tables_and_priced(monkeypatch):
 
 @pytest.mark.parametrize("most", [2, 5])
 def test_somebody_in_all_of_few_public_groups_costs_the_price_and_no_more(most, monkeypatch):
-    facts = {"unit": "who", "max_rows": 1, "max_groups": most, "keys": {"side": ["left", "right"]}, "budget": sd.Budget(9)}
+    facts = {"unit": "who", "max_rows": most, "max_groups": most, "max_rows_per_group": 1, "keys": {"side": ["left", "right"]}, "budget": sd.Budget(9)}
 
     def asked(people):
         return people.group_by("side").count()
@@ -159,7 +160,7 @@ def test_somebody_in_all_of_few_public_groups_costs_the_price_and_no_more(most, 
         found = replay(asked, here, there, epsilon=1)
         assert found.ok, found
         assert found.spent.epsilon == pytest.approx(1, rel=1e-6)
-        monkeypatch.setattr(Reach, "touched", property(lambda _: 1))  # as if a person were in one group
+        monkeypatch.setattr(Context, "limits", property(lambda _: Limits()))  # as if a person were in one group
         assert "the draws cost epsilon 2" in replay(asked, here, there, epsilon=1).differences[-1]
 
 

@@ -60,7 +60,7 @@ def test_a_frame_needs_a_statistic_and_a_declared_unit():
 
 def test_context_of_a_plain_count_is_unfiltered():
     facts = context(PEOPLE.agg(n=COUNT), ROW, size=100)
-    assert (facts.filtered, facts.grouped, facts.groups_per_person, facts.size, facts.keys) == (False, False, 1, 100, ((),))
+    assert (facts.filtered, facts.grouped, facts.limits.groups, facts.size, facts.keys) == (False, False, 1, 100, ((),))
 
 
 @pytest.mark.parametrize(
@@ -79,19 +79,19 @@ def test_rows_may_drop_out(query, unit, filtered):
 
 def test_context_of_groups():
     public = context(PEOPLE.group_by("sex", "smoker").agg(n=COUNT), PERSON)
-    assert (public.grouped, public.groups_per_person) == (True, 4)
+    assert (public.grouped, public.limits.groups) == (True, 4)
     assert public.keys == (("f", False), ("f", True), ("m", False), ("m", True))
     assert not public.private_keys
     private = context(PEOPLE.group_by("sex", "zip").agg(n=COUNT), PERSON)
     assert private.keys is None
     assert private.private_keys
-    assert context(PEOPLE.group_by("sex").agg(n=COUNT), ROW).groups_per_person == 1
+    assert context(PEOPLE.group_by("sex").agg(n=COUNT), ROW).limits.groups == 1
 
 
 def test_nobody_is_in_more_groups_than_there_are():
     two = Query("people", {**COLUMNS, "side": Column("side", "cat", keys=("left", "right"))}).group_by("side").agg(n=COUNT)
-    assert context(two, PERSON).groups_per_person == 2
-    assert context(two, PrivacyUnit("person", max_rows=8, max_groups=1)).groups_per_person == 1
+    assert context(two, PERSON).limits.groups == 2
+    assert context(two, PrivacyUnit("person", max_rows=8, max_groups=1)).limits.groups == 1
     assert frame(two, PERSON).unit.max_groups == 4
 
 

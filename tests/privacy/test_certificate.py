@@ -170,7 +170,7 @@ def test_a_hopeless_claim_is_refuted_and_not_an_arithmetic_error() -> None:
 @pytest.mark.parametrize(
     ("full", "rest", "other"), [(1, 0, [0.5, 0.5]), (2, 0.5, [0.9, 0.9, 0.7]), (1, 0.5, [0.75, 0.75]), (3, 0, [1, 0.8, 0.7, 0.5])]
 )
-def test_no_allocation_of_a_persons_rows_has_a_larger_profile_than_the_vertex(make: Any, full: int, rest: float, other: list[float]) -> None:
+def test_no_allocation_of_rows_has_a_larger_profile_than_the_vertex(make: Any, full: int, rest: float, other: list[float]) -> None:
     part = Part(Certificate("", make("0.8"), ()), full, Fraction(str(rest)))
     spread = total([make(Fraction(str(share)) * Fraction("0.8")) for share in other])
     for epsilon in (0.0, 0.2, 0.5, 1.0, 1.5):

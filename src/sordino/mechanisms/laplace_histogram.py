@@ -45,7 +45,7 @@ class LaplaceHistogram:
         object.__setattr__(self, "relation", Relation.of(self.relation))
         as_reach(self.max_groups)
         as_reach(self.max_rows)
-        object.__setattr__(self, "total", as_reach(self.max_groups * self.max_rows if self.total is None else self.total))
+        as_reach(1 if self.total is None else self.total)
         try:
             object.__setattr__(self, "keys", tuple(self.keys))
             listed_once = 0 < len(set(self.keys)) == len(self.keys)
@@ -57,8 +57,7 @@ class LaplaceHistogram:
 
     @property
     def limits(self) -> Limits:
-        assert self.total is not None
-        return Limits(self.max_rows, self.max_groups, self.total)
+        return Limits(self.max_rows, self.max_groups, self.max_groups * self.max_rows if self.total is None else self.total)
 
     @property
     def reach(self) -> int:

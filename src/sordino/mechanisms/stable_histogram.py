@@ -66,7 +66,7 @@ class StableHistogram:
         object.__setattr__(self, "relation", Relation.of(self.relation))
         as_reach(self.max_groups)
         as_reach(self.max_rows)
-        object.__setattr__(self, "total", as_reach(self.max_groups * self.max_rows if self.total is None else self.total))
+        as_reach(1 if self.total is None else self.total)
         if self.noise not in ("laplace", "gaussian"):
             raise QueryError("SRD-106", f"noise {self.noise!r} is unknown.", 'Use "laplace" or "gaussian".')
         if self.delta >= min(0.5, -math.expm1(-float(self.epsilon))):
@@ -82,8 +82,7 @@ class StableHistogram:
 
     @property
     def limits(self) -> Limits:
-        assert self.total is not None
-        return Limits(self.max_rows, self.max_groups, self.total)
+        return Limits(self.max_rows, self.max_groups, self.max_groups * self.max_rows if self.total is None else self.total)
 
     @property
     def threshold(self) -> int:
