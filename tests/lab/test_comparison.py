@@ -148,7 +148,8 @@ def test_a_question_is_replayed_on_two_tables_and_priced(monkeypatch):
 
 @pytest.mark.parametrize("most", [2, 5])
 def test_somebody_in_all_of_few_public_groups_costs_the_price_and_no_more(most, monkeypatch):
-    facts = {"unit": "who", "max_rows": most, "max_groups": most, "max_rows_per_group": 1, "keys": {"side": ["left", "right"]}, "budget": sd.Budget(9)}
+    limits = {"unit": "who", "max_rows": most, "max_groups": most, "max_rows_per_group": 1}
+    facts = {**limits, "keys": {"side": ["left", "right"]}, "budget": sd.Budget(9)}
 
     def asked(people):
         return people.group_by("side").count()
