@@ -57,7 +57,7 @@ def people(repeats: int) -> dict[str, float]:
     found = {}
     for name, keys in (("public", tuple(f"10{z:03d}" for z in range(50))), ("private", None)):
         place = Column("zip", "cat", keys=keys)
-        frame = Frame(PrivacyUnit("person", max_rows=8, max_groups=4), unit, by=(place,), columns=(income,))
+        frame = Frame(PrivacyUnit("person", max_rows=32, max_groups=4, max_rows_per_group=8), unit, by=(place,), columns=(income,))
 
         def run(place: Column = place, frame: Frame = frame) -> None:
             with contextlib.closing(open_source(rows, (unit, place, income))) as engine, engine.bounded(frame, 1) as bounded:
@@ -120,7 +120,7 @@ def groups(repeats: int) -> dict[str, float]:
                 row_number() OVER (PARTITION BY person, g ORDER BY hash(17, person, g, v)) AS r,
                 dense_rank() OVER (PARTITION BY person ORDER BY hash(17, person, g)) AS place
                 FROM '{path}' WHERE person IS NOT NULL) WHERE place <= {most} AND r <= {rows} GROUP BY g"""
-            frame = Frame(PrivacyUnit("person", max_rows=rows, max_groups=most), unit, by=(group,), columns=(value,))
+            frame = Frame(PrivacyUnit("person", max_rows=rows * most, max_groups=most, max_rows_per_group=rows), unit, by=(group,), columns=(value,))
 
             def ours(frame: Frame = frame, memory: str = "3GB") -> None:
                 with (

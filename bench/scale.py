@@ -46,7 +46,7 @@ class Cost:
 
 def frame(groups: int, *, rows: int = 8, most: int = 4) -> Frame:
     by = (Column("g", "int", bounds=(0, groups - 1)),) if groups > 1 else ()
-    return Frame(PrivacyUnit("person", max_rows=rows, max_groups=most), UNIT, by=by, columns=(VALUE,))
+    return Frame(PrivacyUnit("person", max_rows=rows * most, max_groups=most, max_rows_per_group=rows), UNIT, by=by, columns=(VALUE,))
 
 
 @contextlib.contextmanager
