@@ -228,6 +228,34 @@ def brief() -> Case:
     return Case(as_text(awkward(60)), COLUMNS, {"people by": FRAMES["people by"]})
 
 
+KINDS: dict[str, pa.DataType] = {
+    "short": pa.int16(), "long": pa.int64(), "double": pa.float64(), "exact": pa.decimal128(12, 2), "wide": pa.decimal128(38, 18),
+    "text": pa.string(),
+}  # fmt: skip
+
+
+def ids() -> Case:
+    """The same people under ids of every storage, and ids no integer says: halves, flags, text that looks like a number."""
+    some: list[Any] = [None if i % 11 == 10 else i * 7 % 23 - 5 for i in range(200)]
+    columns: dict[str, Any] = {name: pa.array([as_id(v, name) for v in some], kind) for name, kind in KINDS.items()}
+    columns["flag"] = pa.array([None if v is None else v % 2 == 0 for v in some], pa.bool_())
+    columns["half"] = pa.array([None if v is None else -0.0 if v == 0 else v / 2 for v in some], pa.float64())
+    columns["spelled"] = pa.array([None if v is None else (f"{v}", f"{v}.0", f" {v}")[i % 3] for i, v in enumerate(some)], pa.string())
+    columns["age"] = pa.array([i * 13 % 121 for i in range(200)], pa.int64())
+    declared = (*(Column(name, "id") for name in columns if name != "age"), AGE)
+    frames = {
+        f"{column.name}, {rows}": Frame(PrivacyUnit(column.name, max_rows=rows), column, fold_ids=fold, columns=(AGE,))
+        for column in declared[:-1]
+        for rows, fold in ((1, False), (4, True))
+    }
+    return Case(pa.table(columns), declared, frames)
+
+
+def as_id(value: int | None, name: str) -> Any:
+    made: dict[str, Callable[[int], Any]] = {"double": float, "exact": Decimal, "wide": Decimal, "text": str}
+    return None if value is None else made.get(name, int)(value)
+
+
 SOME = ("rows", "people by", "rows by public", "people by two")
 CASES: dict[str, Callable[[], Case]] = {
     "awkward": lambda: Case(as_text(awkward(400)), COLUMNS, FRAMES),
@@ -237,6 +265,7 @@ CASES: dict[str, Callable[[], Case]] = {
     "wide": wide,
     "crowd": crowd,
     "brief": brief,
+    "ids": ids,
     "derived": lambda: Case(as_text(awkward(120)), COLUMNS, DERIVED),
     "joined": lambda: Case(as_text(awkward(120)), COLUMNS, JOINED),
 }

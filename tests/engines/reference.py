@@ -10,6 +10,7 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -107,11 +108,11 @@ def whole_seconds(key: Any) -> Any:
 def unit_of(frame: Frame, value: Any) -> Any:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return None
-    if isinstance(value, int):
-        return value
-    if frame.unit_column.type == "int":
+    if frame.unit_column.type == "int" and not isinstance(value, bool):
         number = exact(value)
         return int(number) if number is not None and number.denominator == 1 else None
+    if isinstance(value, float | Decimal) and math.isfinite(value) and value == int(value):
+        value = int(value)
     return text(value).strip(" ").lower() if frame.fold_ids else text(value)
 
 

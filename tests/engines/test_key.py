@@ -1,6 +1,10 @@
 """Bins of a number column are groups like any other."""
 
+from decimal import Decimal
+
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 
 from sordino.engines.source import open_source
@@ -57,3 +61,53 @@ def test_bounding_sees_the_bins_as_groups():
     values = [1.0] * 5 + [9.0] * 5
     found = counts(values, (0, step(8), step(16)), extra={"id": [1] * 10}, unit=True)
     assert sorted(found.values()) == [0, 2]
+
+
+PERSON = Column("person", "id")
+
+
+def people(ids, rows=1):
+    """Every kept row's value through the engine: equal for equal people, as the hash of an id is that of its text."""
+    unit = PrivacyUnit("person", max_rows=rows)
+    with open_source({"person": ids, "amount": list(range(len(ids)))}, (PERSON, AMOUNT), portable=True) as engine:
+        found = {}
+        for salt in (1, 2):
+            with engine.bounded(Frame(unit, PERSON, columns=(AMOUNT,)), salt) as bounded:
+                totals = bounded.ask(Totals((Item("units"), Item("sum", "amount"))))
+                found[salt] = [int(totals.values[item][0]) for item in (Item("units"), Item("sum", "amount"))]
+    return found
+
+
+IDS = [3, 1, 3, 2, 1, -7, 0, 3, 10**15, 10**15 + 1]
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+def test_an_id_is_the_same_person_whatever_stores_it(rows):
+    stored = {
+        "integers": IDS,
+        "numpy integers": np.array(IDS),
+        "floats": [float(v) for v in IDS],
+        "numpy floats": np.array(IDS, float),
+        "floats because a row has none": pd.Series([*IDS, None])[:-1],
+        "nullable integers": pd.Series(IDS, dtype="Int64"),
+        "text": [str(v) for v in IDS],
+        "categories": pd.Series([str(v) for v in IDS], dtype="category"),
+        "categories of floats": pd.Series([float(v) for v in IDS], dtype="category"),
+        "decimals": [Decimal(v) for v in IDS],
+        "decimals with places": [Decimal(v).quantize(Decimal("0.00")) for v in IDS],
+        "a mixture": [v if i % 3 else float(v) if i % 2 else str(v) for i, v in enumerate(IDS)],
+        "arrow decimals": pa.array([Decimal(v) for v in IDS], pa.decimal128(38, 10)),
+        "single precision": np.array(IDS[:8], np.float32),
+    }
+    expected = people(IDS, rows)
+    for name, ids in stored.items():
+        assert people(ids, rows) == (people(IDS[:8], rows) if name == "single precision" else expected), name
+    assert people(np.array([3, 1, 3], np.uint64)) == people([3, 1, 3])
+
+
+def test_flags_are_true_and_false_zero_has_one_sign_and_text_is_as_it_is():
+    assert people([True, False, True]) == people(["true", "false", "true"]) == people(np.array([True, False, True]))
+    assert people([0.0, -0.0, 1.0])[1][0] == 2
+    assert people(["7", "7.0", " 7", "07"])[1][0] == 4
+    assert people([0.5, 0.5, 1.5, float("nan"), None])[1][0] == 2
+    assert people([1e300, 1e300, float("inf"), Decimal("1E+1000000"), Decimal("NaN")])[1][0] == 3

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from sordino.lab import audit, differencing, low_bits, noise_exploitation, replay
 from sordino.lab.confidence import lower
+from sordino.lab.falsification import walked
 from sordino.lab.world import hockey, law_of, loss
 from sordino.privacy import Certificate, Cost
 from sordino.sensitivity import exhaustive
@@ -202,6 +203,18 @@ class Differenced:
         found = differencing(engine, "somebody", pairs=self.pairs, truth=1)
         hits = round(found.right * self.pairs)
         return bool(lower(hits, self.pairs, RARE) > 1 / (1 + math.exp(-self.epsilon)))
+
+
+@dataclass(frozen=True)
+class Falsified:
+    """Whole units against what a release by a user's claims rests on. The subject gives the class that turns claims about rows into it."""
+
+    statistic: Callable[[], Any]
+    rows: int = 1
+    name: ClassVar[str] = "falsify"
+
+    def alarm(self, subject: Any) -> bool:
+        return not walked(self.statistic(), 2_000, self.rows, 1, subject()).ok
 
 
 def whole_noise(n: int, scale: float = 1.0) -> NDArray[np.int64]:

@@ -6,9 +6,11 @@ from fractions import Fraction
 from hashlib import blake2b
 
 import numpy as np
-from planted_kit import HAND, Audited, Listed, planted, whole_noise
+from planted_kit import HAND, Audited, Falsified, Listed, planted, whole_noise
 
+import sordino as sd
 from sordino.privacy.discrete import DiscreteLaplace
+from sordino.statistics.evaluation import Evaluation
 
 PEOPLE = [("first", 0), *((person, value) for person in range(200) for value in (0, 1))]
 
@@ -80,3 +82,36 @@ def one_person_under_three_spellings(rows, n):
 def systematic_sample(data, n):
     """Every second row of the file is kept: one row less exchanges the whole sample."""
     return int(np.sum(np.asarray(data[::2]) % 2)) + whole_noise(n)
+
+
+class UndividedBound(Evaluation):
+    """The distance is divided by the rows of a person, the bound it is asked for is not."""
+
+    def distance(self, x, above=None, most=10**9):
+        return Evaluation(self.custom).distance(x, above, most * self.moves) // self.moves
+
+
+def sum_of_shares():
+    """One row moves it by at most one."""
+    custom = sd.statistic(bounds=(0, 1), range=(0, 1_000))(lambda x: x.sum())
+    custom.distance_at(lambda x, above: 10**6 if above >= 1 else 0)
+    return custom
+
+
+def lead_of_the_ones():
+    """One row moves it by one, a replaced row by two."""
+    custom = sd.statistic(bounds=(0, 1), range=(-500, 500))(lambda x: (x == 1).sum() - (x == 0).sum())
+    custom.distance_at(lambda x, above: 10**6 if above >= 1 else 0)
+    return custom
+
+
+@planted("sordino 0.1", Falsified(sum_of_shares, 10), lambda: Evaluation)
+def bound_of_a_row_for_a_person():
+    """Propose-test-release asks how many rows may change before one moves the sum by more than proposed, and a person has ten."""
+    return UndividedBound
+
+
+@planted("sordino 0.1", Falsified(lead_of_the_ones), lambda: Evaluation)
+def bound_of_a_row_for_a_replacement():
+    """The same where a row is replaced: it leaves and another comes, and the answer moves by twice what was proposed."""
+    return UndividedBound

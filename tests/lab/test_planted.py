@@ -44,6 +44,7 @@ def test_there_are_sixty_bugs_and_every_tool_is_needed():
         "certificate",
         "differencing",
         "exact law",
+        "falsify",
         "low bits",
         "noise exploitation",
         "replay",

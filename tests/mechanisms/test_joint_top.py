@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import permutations
 
 import numpy as np
@@ -15,9 +16,9 @@ from sordino.mechanisms import JointTop
 
 def plain_law(mechanism, scores):
     """Every sequence by the definition: its weight from its loss, nothing counted in heaps."""
-    far, ranked = mechanism.farthest(len(scores)), sorted(scores, reverse=True)
-    every = list(permutations(range(len(scores)), mechanism.k))
-    losses = [min(max(ranked[i] - scores[j] for i, j in enumerate(chosen)), far) for chosen in every]
+    ranked, every = sorted(scores, reverse=True), list(permutations(range(len(scores)), mechanism.k))
+    cut = math.log(1e6 * len(every)) / float(mechanism.rate)
+    losses = [min(max(ranked[i] - scores[j] for i, j in enumerate(chosen)), cut) for chosen in every]
     weights = np.exp(-float(mechanism.rate) * np.array(losses))
     return every, weights / weights.sum()
 
@@ -27,7 +28,7 @@ TABLES = ([3, 1, 0], [2, 2, 2, 2], [9, 9, 1, 0, 0], [0, 0, 0], [400, 3, 3, 2], [
 
 @pytest.mark.parametrize("scores", TABLES, ids=str)
 @pytest.mark.parametrize("k", [2, 3])
-@pytest.mark.parametrize("epsilon", ["0.1", "1", "6"])
+@pytest.mark.parametrize("epsilon", ["0.1", "1", "6", "2000"])
 def test_the_counted_law_is_the_listed_one(scores, k, epsilon):
     mechanism = JointTop(epsilon, k=k)
     every, law = plain_law(mechanism, scores)
@@ -76,6 +77,18 @@ def test_hostile_scores_stay_within_the_price_and_half_the_sensitivity_would_not
 
     twins = [exact_law(Half(1, monotone=True, k=2), scores) for scores in HOSTILE[pair]]
     assert loss(*twins) > 1
+
+
+@pytest.mark.parametrize("epsilon", [1_000, 1_500, 3_000, 10**6])
+@pytest.mark.parametrize("pair", HOSTILE)
+def test_at_absurd_prices_no_sequence_becomes_impossible(epsilon, pair):
+    """A weight that underflows to zero on one of two neighbours would be an infinite loss."""
+    mechanism = JointTop(epsilon, monotone=True, k=2)
+    laws = [exact_law(mechanism, scores) for scores in HOSTILE[pair]]
+    assert [len(law) for law in laws] == [20, 20]
+    assert all(chance > 0 for law in laws for chance in law.values())
+    assert loss(*laws) <= epsilon
+    assert mechanism.certificate().check().sound
 
 
 def test_many_keys_are_drawn_in_order_and_what_is_too_deep_is_refused():

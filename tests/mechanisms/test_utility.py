@@ -5,10 +5,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy.special import ndtri
 
 from sordino.lab import simulate
 from sordino.lab.world import exact_law
-from sordino.mechanisms import QuantileExponential, Smooth, Stability, StableHistogram, StableMode
+from sordino.mechanisms import Gaussian, PartitionSelection, QuantileExponential, Smooth, Stability, StableHistogram, StableMode
 from sordino.mechanisms.acceptance import UNIT, acceptance
 from sordino.privacy.discrete import DiscreteLaplace
 from sordino.summaries.window import rank_window
@@ -118,3 +119,18 @@ def test_the_acceptance_of_a_test_can_be_drawn():
         picture = ProposeTestRelease(Fraction(1), Fraction(1, 10**6), Fraction(10), test).plot()
         assert "distance to instability" in str(picture)
         assert "<svg" in picture._repr_html_()
+
+
+def people_shown_half_of_the_time(keys):
+    """By the recursion, and by noise and a threshold on the people of every key: half of delta for the noise, half for what is new."""
+    table = PartitionSelection(1, SMALL, keys).table
+    noise = math.sqrt(keys) * float((rule := Gaussian(Fraction(1), SMALL / 2)).scale * rule.step)
+    hidden = -math.expm1(math.log1p(-float(SMALL) / 2) / keys)
+    return next(m for m, chance in enumerate(table) if 2 * chance >= UNIT), 1 - noise * float(ndtri(hidden))
+
+
+def test_the_recursion_is_the_best_coin_for_one_key_a_person_and_not_for_five():
+    for keys, needed, better in ((1, 14, True), (2, 27, True), (5, 67, False), (20, 263, False)):
+        recursion, gaussian = people_shown_half_of_the_time(keys)
+        assert recursion == needed
+        assert (recursion < gaussian) is better

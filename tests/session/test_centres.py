@@ -64,7 +64,7 @@ def test_a_statistic_of_ones_own_is_asked_like_any_other() -> None:
         query = people.apply(reach, "x")
         release = query.release(epsilon=1)
         assert 0 <= release.value <= 100
-        assert "sensitivity supplied by the user, no pairs tried, not a proof" in release.card["assumes"][-1]
+        assert "sensitivity supplied by the user for single rows, no pairs tried, not a proof" in release.card["assumes"][-1]
         spent = people.budget.spent
         assert query.release(epsilon=1).value == release.value
         assert people.budget.spent == spent

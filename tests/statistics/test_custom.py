@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import warnings
 from fractions import Fraction
@@ -15,7 +16,9 @@ from statistics_world import World, context, seeded
 import sordino as sd
 from sordino import statistics as st
 from sordino.errors import QueryError
+from sordino.privacy.discrete import Bernoulli
 from sordino.privacy.relation import Relation
+from sordino.privacy.witness import weighted_laplace
 from sordino.schema.column import Column
 from sordino.sensitivity.scale import ScaleLadder
 from sordino.statistics.applied import Applied
@@ -99,6 +102,124 @@ def test_in_every_small_world_the_scales_are_smooth_and_cover_the_move(relation:
                     assert abs(value - near) <= scales.scale(min(rung, step))
                     pairs += 1
     assert pairs > 300
+
+
+def total(**facts: Any) -> Any:
+    """The sum of rows in [0, 1]: one row moves it by at most one, and nothing else is known."""
+    custom = sd.statistic(bounds=(0, 1), range=(0, 1_000), **facts)(lambda x: x.sum())
+    custom.distance_at(lambda x, above: 10**6 if above >= custom.max_rows else 0)
+    return custom
+
+
+def lead() -> Any:
+    """How many more ones than zeros, and a jump at a lead of 200: the distance counts the rows up to there."""
+
+    def ahead(x: Any) -> int:
+        return int((x == 1).sum() - (x == 0).sum())
+
+    custom = sd.statistic(bounds=(0, 1), range=(-500, 500))(lambda x: ahead(x) + (200 if ahead(x) >= 200 else 0))
+    custom.distance_at(lambda x, above: max(199 - ahead(x), 0) if above >= 1 else 0)
+    return custom
+
+
+def delta_at_one(question: Applied, rows: Any, others: Any, **facts: Any) -> float:
+    """The exact delta at epsilon 1 of two releases by propose-test-release, from the laws handed to `draw`."""
+    column = Column("x", "int", (0, 1))
+    step = question.ways(ONE, DELTA, context(column, **facts))["ptr"]()
+
+    def laws(table: Any) -> tuple[float, Any]:
+        seen: list[Any] = []
+
+        def draw(law: Any) -> Any:
+            seen.append(law)
+            return True if isinstance(law, Bernoulli) else law.location
+
+        step.release(World({"x": column}, {"x": list(table)}, list(range(len(table)))).ask, draw, None)
+        (coin, noise) = seen
+        return float(coin.probabilities[0]), noise
+
+    (p, one), (q, two) = laws(rows), laws(others)
+    assert one.scale == two.scale
+    far = abs(one.location - two.location) / float(one.scale)
+    return max(float(weighted_laplace(a, b, far, 1.0)) + max(0.0, (1 - a) - math.e * (1 - b)) for a, b in ((p, q), (q, p)))
+
+
+@pytest.mark.parametrize("propose", [1, 10])
+@pytest.mark.parametrize("facts", [{}, {"level": "person", "max_rows": 10}])
+def test_a_tested_bound_holds_for_a_person_of_ten_rows(propose: int, facts: Any) -> None:
+    """Noise for one row's move would be five scales too narrow: delta .865 for a millionth."""
+    question = st.apply(total(**facts), "x", propose=propose)
+    for extra in range(1, 11):
+        assert delta_at_one(question, [1] * 20, [1] * (20 + extra), person=True, m=10) <= float(DELTA) * (1 + 1e-9)
+
+
+def test_a_tested_bound_holds_where_a_claim_about_coming_and_going_meets_replaced_rows() -> None:
+    """Two steps for the distance and one for the bound would cost delta .138 for a millionth."""
+    question = st.apply(lead(), "x", propose=1)
+    worst = max(
+        delta_at_one(question, [0] * 2 + [1] * (2 + s), [0] + [1] * (3 + s), relation="replace") for s in (*range(2, 200, 7), 150, 151, 199)
+    )
+    assert worst <= float(DELTA) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("above", [1, 2, 3, 6])
+@pytest.mark.parametrize("rows", [1, 2, 3])
+@pytest.mark.parametrize("replaced", [False, True])
+def test_in_every_small_world_a_unit_moves_the_distance_by_one_and_the_value_as_asked(above: int, rows: int, replaced: bool) -> None:
+    """The claim is exact: a brute-force distance to a row that moves the value by more than asked."""
+    value = {n: (0, 1, 3, 4, 4, 7, 7, 7, 8, 8, 9, 9, 9, 9, 9, 9)[n] for n in range(16)}  # of the number of rows
+    jumps = [value[n + 1] - value[n] for n in range(15)] + [0]
+
+    def steps_away(x: Any, bound: float) -> float:
+        unsafe = [n for n in range(16) if max(jumps[n], jumps[n - 1] if n else 0) > bound]
+        return min((abs(len(x) - n) for n in unsafe), default=100)
+
+    custom = sd.statistic(bounds=(0, 1), range=(0, 16))(lambda x: value[min(len(x), 15)])
+    custom.distance_at(steps_away)
+    made = Evaluation(custom, custom.moves(rows, replaced=replaced))
+    found = {n: (made.distance(np.zeros(n), Fraction(above)), made.value(np.zeros(n))) for n in range(16)}
+    for n, (near, one) in found.items():
+        for other in range(max(n - rows, 0), min(n + rows, 15) + 1):
+            far, two = found[other]
+            assert abs(near - far) <= 1
+            if max(near, far) >= 1:
+                assert abs(one - two) <= made.bound(Fraction(above))
+                assert abs(value[n] - value[other]) <= above
+
+
+def test_claims_about_people_are_used_as_they_are_and_only_for_people_as_large_as_claimed() -> None:
+    def counted(**facts: Any) -> Any:
+        return sd.statistic(sensitivity=10, bounds=(0, 100), **facts)(len)
+
+    rows, people = st.apply(counted(), "x"), st.apply(counted(level="person", max_rows=10), "x")
+    for facts, twice in (({"person": True, "m": 10}, 1), ({"person": True, "m": 10, "relation": "replace"}, 2)):
+        wide, narrow = (released(question, MIDDLE, "laplace", **facts)[0].mechanism.sensitivity for question in (rows, people))
+        assert (round(wide), round(narrow)) == (twice * 100, twice * 10)
+    swapped = sd.statistic(sensitivity=10, bounds=(0, 100), relation="replace", level="person", max_rows=10)(len)
+    assert round(released(st.apply(swapped, "x"), MIDDLE, "laplace", person=True, m=10)[0].mechanism.sensitivity) == 10
+    assert released(people, MIDDLE)[1] is not None  # a row is a small person
+    for way in ("laplace", "stability"):
+        people.custom.distance_at(lambda x: 5)
+        with pytest.raises(QueryError, match="at most 10 rows"):
+            people.ways(ONE, DELTA, context(COLUMN, person=True, m=11))[way]()
+    assert "for people of up to 10 rows" in people.custom.claim
+    assert rows.question() != people.question()
+
+
+def test_a_cut_table_is_far_enough_away_for_whole_people() -> None:
+    custom = total(level="person", max_rows=3)
+    evaluation = Evaluation(custom, most=10)
+    assert [evaluation.distance(np.zeros(n), Fraction(3)) for n in (0, 1, 4, 7, 8, 10)] == [3, 3, 2, 1, 0, 0]
+    custom.sensitivity_at(lambda x, k: 1.0)
+    assert [evaluation.rung(np.zeros(n), 0) == evaluation.top for n in (6, 7, 8)] == [False, False, True]
+
+
+def test_a_range_that_was_given_limits_what_noise_is_added_to_and_no_other_does() -> None:
+    table = [100] * 30
+    for range_, place in ((None, 3_000), ((0, 50), 50)):
+        custom = sd.statistic(bounds=(0, 100), sensitivity=100, range=range_)(lambda x: x.sum())
+        step, _ = released(st.apply(custom, "x"), table)
+        assert step.located(custom.prepared(table)) * step.mechanism.step == place
 
 
 def test_near_the_number_of_rows_at_which_a_table_is_cut_the_whole_range_is_assumed() -> None:
@@ -227,6 +348,10 @@ def test_bad_declarations_are_refused_with_a_fix() -> None:
         lambda: sd.statistic(sensitivity=-1)(len),
         lambda: sd.statistic(sensitivity=1, norm=3)(len),
         lambda: sd.statistic(sensitivity=1, dimension=0)(len),
+        lambda: sd.statistic(sensitivity=1, level="household")(len),
+        lambda: sd.statistic(sensitivity=1, level="person")(len),
+        lambda: sd.statistic(sensitivity=1, level="person", max_rows=0)(len),
+        lambda: sd.statistic(sensitivity=1, max_rows=3)(len),
         lambda: sd.statistic(bounds=(0, 1))(3),  # type: ignore[arg-type]
         lambda: good.sensitivity_at(lambda x: 1),
         lambda: good.distance_at(lambda x, y, z: 1),
@@ -257,7 +382,8 @@ def test_the_verdict_of_a_search_is_on_the_card() -> None:
     assert "no pairs tried" in repr(custom)
     sd.lab.falsify(custom, pairs=50)
     step = st.apply(custom, "x").step(ONE, Fraction(0), context(COLUMN))
-    assert "sensitivity supplied by the user, 50 pairs tried, not a proof" in step.certificates()[-1].assumptions
+    said = "sensitivity supplied by the user for single rows, 50 pairs tried with units of up to 1 row, not a proof"
+    assert said in step.certificates()[-1].assumptions
     custom.sensitivity_at(lambda x, k: 0.0)
     assert custom.verdict is None  # a new claim starts anew
     sd.lab.falsify(custom, pairs=50)

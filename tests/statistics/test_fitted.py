@@ -117,6 +117,26 @@ def test_in_every_small_world_scales_are_smooth_and_cover_the_move(relation, row
     assert pairs > 100
 
 
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
+@pytest.mark.parametrize("q", [Fraction(0), Fraction(1, 4), HALF, Fraction(9, 10), Fraction(1)])
+def test_at_a_public_size_a_row_may_vanish(size, q):
+    """A row replaced by one that cannot be read leaves a row less: of one row none is left, and the scale must not be zero."""
+    from itertools import combinations_with_replacement as choose
+
+    step = FittedStep("x", q, "smooth", Fraction(1), Fraction(0), context("replace", high=3, size=size))
+    scales, index = ScaleLadder(step.fit.mechanism.beta, 3), {}
+    for n in (size - 1, size):
+        for x in choose(range(4), n):
+            value, ladder = step.ladder(rank_window(np.array(x, np.int64), q, step.radius, 0, 3))
+            index[x] = value, scales.index(ladder.rungs(step.window))
+            assert ladder.top == step.grid.width
+    for x, (value, rung) in index.items():
+        for i in range(len(x) if len(x) == size else 0):
+            other, near = index[x[:i] + x[i + 1 :]]
+            assert abs(rung - near) <= 1
+            assert abs(value - other) <= scales.scale(min(rung, near))
+
+
 def test_published_answers_carry_the_interval_of_their_own_scale():
     step = FittedStep("x", HALF, "published", Fraction(1), SMALL, context())
     _, answer = laws(step, range(400, 600))

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from statistics_world import context
+from statistics_world import World, context, seeded
 from test_halves import COLUMN, people
 
 from sordino import statistics as st
 from sordino.privacy.relation import Relation
 from sordino.schema.column import Column
-from sordino.statistics.reach import Reach, per_group
+from sordino.statistics.reach import Reach, one_unit, per_group
 
 ONE, ZERO = Fraction(1), Fraction(0)
 FRAMES = [(1, 1, 1), (2, 1, 1), (1, 1, 2), (2, 1, 2), (1, 2, 4)]
@@ -175,3 +175,20 @@ def test_stable_choices_split_epsilon_and_delta_over_groups() -> None:
     assert price.epsilon == 1
     assert 3 * float(price.delta) * (1 + math.e) == pytest.approx(1e-6)
     assert per_group(Fraction(6), Fraction(1, 10**6), about("add_remove", 4, 5, 9, total=2)).full == 2  # two rows are in two groups at most
+
+
+@pytest.mark.parametrize("width", ["1", "1e-4", "3e-5", "1e-6", "1e-9", "1e-30"])
+@pytest.mark.parametrize("place", ["0", "-0.5"])
+def test_narrow_bounds_of_a_float_column_are_as_good_as_wide_ones(width: str, place: str) -> None:
+    """One unit of the column would be beyond 62 bits of steps: the mechanisms that look for a scale take the bounds instead."""
+    low = Fraction(place) * Fraction(width)
+    column = Column("x", "float", (low, low + Fraction(width)))
+    grid = column.grid()
+    assert 1 <= one_unit(grid) <= grid.width
+    steps = (np.arange(1, 1001) * (grid.width // 1001)).tolist()
+    facts: Any = {"rows": 1000}
+    for question, way in ((st.mean("x"), "two_stage"), (st.huber_mean("x"), None), (st.m_estimate("x", psi="huber"), None)):
+        ways = question.ways(Fraction(5), ZERO, context(column, **facts))
+        step = ways[way or next(iter(ways))]()
+        (answer,) = step.release(World({"x": column}, {"x": steps}).ask, seeded(), None)
+        assert abs((Fraction(answer.value) - low) / Fraction(width) - Fraction(1, 2)) < Fraction(1, 10)

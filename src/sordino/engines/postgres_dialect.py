@@ -62,6 +62,8 @@ class Postgres:
         return "NULL"
 
     def special(self, node: exp.Expr, say: Say) -> str | None:
+        if isinstance(node, exp.RegexpReplace):
+            return f"regexp_replace({say(node.this)}, {say(node.expression)}, '')"
         if isinstance(node, exp.IsNan):
             return f"({say(node.this)} = 'NaN')"
         if isinstance(node, exp.Like):

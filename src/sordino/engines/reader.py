@@ -67,8 +67,7 @@ class Reader:
         return {HELD: {alias: self._kinds[name] for name, alias in self._aliases(frame).items()}}
 
     def _text(self, frame: Frame, salt: int) -> Text:
-        stored = {name: "other" if self._kinds[name] == "decimal" else self._kinds[name] for name in self._aliases(frame)}
-        fields = {name: Field(alias, stored[name]) for name, alias in self._aliases(frame).items()}
+        fields = {name: Field(alias, self._kinds[name]) for name, alias in self._aliases(frame).items()}
         return Text(frame, self.columns, Scan(HELD, fields), salt, self.portable)
 
     @staticmethod

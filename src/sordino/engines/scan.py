@@ -21,6 +21,7 @@ STORED = {
     **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"), "integer"),
     **dict.fromkeys(("FLOAT", "DOUBLE"), "float"),
     **dict.fromkeys(("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"), "timestamp"),
+    **dict.fromkeys(("UBIGINT", "HUGEINT", "UHUGEINT", "DECIMAL"), "decimal"),
     "TIMESTAMP WITH TIME ZONE": "zoned", "BOOLEAN": "bool", "DATE": "date", "VARCHAR": "text",
 }  # fmt: skip
 FRAME = "held_rows"
@@ -60,7 +61,8 @@ def written(paths: Sequence[str]) -> tuple[tuple[int, int, int], ...]:
 
 
 def _described(cursor: Any, relation: str) -> dict[str, str]:
-    return {row[0]: STORED.get(row[1], "other") for row in cursor.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()}
+    rows = cursor.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()
+    return {row[0]: STORED.get(row[1].partition("(")[0], "other") for row in rows}
 
 
 @dataclass(frozen=True)
@@ -173,7 +175,8 @@ class Held:
 
     def scan(self, cursor: Any, columns: Sequence[Column]) -> Scan:
         make = _arrow if self.arrow else column_array
-        held: dict[str, Any] = {f"c{i}": make(self.columns[c.name], number=c.number) for i, c in enumerate(columns)}
+        facts = [{"number": column.number, "whole": column.type == "id"} for column in columns]
+        held: dict[str, Any] = {f"c{i}": make(self.columns[c.name], **facts[i]) for i, c in enumerate(columns)}
         if self.arrow:
             import pyarrow as pa
 
@@ -184,7 +187,7 @@ class Held:
         return Scan(FRAME, {column.name: Field(f"c{i}", stored[f"c{i}"]) for i, column in enumerate(columns)})
 
 
-def _arrow(values: Any, *, number: bool) -> Any:
+def _arrow(values: Any, *, number: bool, whole: bool) -> Any:
     """An Arrow column of a type the database scans; any other becomes text."""
     import pyarrow as pa
 
@@ -197,4 +200,4 @@ def _arrow(values: Any, *, number: bool) -> Any:
     except Exception:  # a column without an Arrow form is read value by value
         pass
     values = values.to_list() if hasattr(values, "to_list") else values.to_pylist()
-    return pa.array(text_array(values, number=number).tolist(), type=pa.string())
+    return pa.array(text_array(values, number=number, whole=whole).tolist(), type=pa.string())

@@ -58,6 +58,8 @@ class Spark:
         return f"{x} RLIKE {self.text(whole)}"
 
     def special(self, node: exp.Expr, say: Say) -> str | None:
+        if isinstance(node, exp.RegexpReplace):
+            return f"regexp_replace({say(node.this)}, {say(node.expression)}, '')"
         if isinstance(node, exp.IsNan):
             return f"isnan({say(node.this)})"
         if isinstance(node, exp.Like):

@@ -19,7 +19,7 @@ from sordino.schema.column import Column, Grid
 from sordino.schema.value import EPOCH
 
 __all__ = [
-    "FINE", "Field", "check_grid", "date_text", "decimal_text", "grid_of", "moment_text",
+    "FINE", "Field", "check_grid", "date_text", "decimal_text", "grid_of", "id_text", "moment_text",
     "quote", "quoted", "real", "text_value", "typed",
 ]  # fmt: skip
 
@@ -29,7 +29,10 @@ LARGEST = 9 * 10**18  # where exact integers saturate; bounds lie inside
 
 @dataclass(frozen=True)
 class Field:
-    """Where a column is in the scanned source, and how it is stored there: integer, float, bool, date, timestamp, zoned, text, other."""
+    """Where a column is in the scanned source, and how it is stored there.
+
+    That is integer, float, decimal (also whole numbers that do not fit a BIGINT), bool, date, timestamp, zoned, text or other.
+    """
 
     sql: str
     stored: str
@@ -78,7 +81,7 @@ def typed(column: Column, field: Field) -> str:
 def _typed(kind: str, field: Field) -> str:
     x, stored = field.sql, field.stored
     if kind in ("cat", "id"):
-        return text_value(field)
+        return text_value(field) if kind == "cat" else id_text(field)
     if kind == "date":
         return {"date": x, "timestamp": f"TRY_CAST({x} AS DATE)"}.get(stored) or f"TRY_CAST({_typed('timestamp', field)} AS DATE)"
     if kind == "timestamp":
@@ -102,13 +105,27 @@ def _typed(kind: str, field: Field) -> str:
         whole = f"CASE WHEN ({number}) IS NOT NULL THEN CAST(floor(greatest(-{LARGEST}, least({LARGEST}, {number}))) AS BIGINT) END"
     if kind == "int":
         return whole
-    word = f"CAST(TRY_CAST({field.text} AS BOOLEAN) AS BIGINT)" if stored in ("text", "other") else "NULL"
+    word = f"CAST(TRY_CAST({field.text} AS BOOLEAN) AS BIGINT)" if stored in ("text", "decimal", "other") else "NULL"
     return f"COALESCE({word}, CASE WHEN {whole} <= 0 THEN 0 WHEN {whole} > 0 THEN 1 END)"
 
 
 def text_value(field: Field) -> str:
     """The value as text, exactly as stored; NaN has none."""
     return f"CASE WHEN NOT isnan({field.sql}) THEN {field.text} END" if field.stored == "float" else field.text
+
+
+def id_text(field: Field) -> str:
+    """An id as text: a number by its integer where it is whole, a flag as true or false, text as it is; NaN has none.
+
+    So an id is the same person whether a source stores it as 7, as 7.0 because some other row has no id, or as 7.00. The text '7.0' is
+    somebody else: nobody said that it is a number. Floats of 9e18 and beyond, and what is not whole, are as the database writes them.
+    """
+    if field.stored == "float":
+        whole = f"abs({field.sql}) < {real(LARGEST)} AND {field.sql} = floor({field.sql})"
+        return f"CASE WHEN {whole} THEN CAST(CAST({field.sql} AS BIGINT) AS VARCHAR) ELSE {text_value(field)} END"
+    if field.stored == "decimal":
+        return f"CASE WHEN {field.text} <> 'NaN' THEN regexp_replace({field.text}, '[.]0+$', '') END"
+    return text_value(field)
 
 
 def _exact(field: Field) -> str:

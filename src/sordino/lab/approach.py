@@ -92,7 +92,7 @@ def compare(
     beta = smoothness("published", price, None, 0.0)
     fits = {
         "smooth sensitivity": Fit("smooth", price, Fraction(0)),
-        "propose-test-release": Fit("ptr", price, failure, propose=bound / made.step + 4),
+        "propose-test-release": Fit("ptr", price, failure, propose=made.bound(bound)),
         "privately bounded sensitivity": Fit("published", price, failure, beta),
     }
     located = made.located(rows)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +17,15 @@ from sordino.lab.report import as_html, as_json, say
 from sordino.pictures import Picture, bars
 from sordino.privacy.relation import Relation
 from sordino.statistics.custom import Custom
-from sordino.statistics.evaluation import called, number
+from sordino.statistics.evaluation import Evaluation, called, plain, values
+from sordino.statistics.fixed import reach_of
 
-__all__ = ["Falsification", "Witness", "falsify"]
+__all__ = ["Falsification", "Witness", "falsify", "walked"]
 
 Floats = NDArray[np.float64]
-CLOSE = 1e-9  # of the range: differences floats may make
+SMALL = 1e-9  # what counts as nothing when pairs are ranked by how close they came
 POOL = 40  # promising pairs that are changed further
+FAR = 8  # units: a distance beyond this is not told apart
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,7 @@ class Falsification:
     witness: Witness | None = None
     closest: dict[str, float] = field(default_factory=dict)
     confidence: float = 1.0
+    rows: int = 1  # of one unit, at most
 
     @property
     def ok(self) -> bool:
@@ -64,7 +68,8 @@ class Falsification:
 
     def __repr__(self) -> str:
         if self.witness is None:
-            out = [f"{self.statistic}: nothing found in {self.pairs:,} pairs of neighbours; this is not a proof"]
+            units = "" if self.rows == 1 else f", units of up to {self.rows} rows"
+            out = [f"{self.statistic}: nothing found in {self.pairs:,} pairs of neighbours{units}; this is not a proof"]
             return say([*out, *(f"  {claim}: at most {ratio:.3g} of what is allowed" for claim, ratio in self.closest.items())])
         return f"{self.statistic}: refuted after {self.pairs:,} pairs\n  {self.witness}"
 
@@ -80,123 +85,149 @@ class Falsification:
 
 
 @dataclass(frozen=True)
-class Claims:
-    """Everything the author says, as inequalities left <= right on one pair, computed as a release would compute them."""
+class Walk:
+    """Pairs one unit apart, and everything a release relies on there, as inequalities left <= right in the release's own arithmetic.
+
+    Ladders and distances come from the `Evaluation` a release by smooth sensitivity, a published bound, propose-test-release or
+    stability would use for units of so many steps; the move and the reach of a global sensitivity from what `FixedStep` adds noise to; a
+    stable value is compared as it would be recorded. Where a unit is one step these are the author's claims.
+    """
 
     custom: Custom
-    low: float
-    high: float
+    around: Neighbourhood
+    made: Evaluation
+    replaced: bool  # people, where the claim is about rows or people that come and go
 
     @property
-    def width(self) -> float:
-        return self.high - self.low
-
-    def value(self, x: Floats) -> Floats:
-        found = called(lambda: np.asarray(called(self.custom.function, x), float).ravel())
-        middle = (self.low + self.high) / 2
-        if found is None or len(found) != self.custom.dimension:
-            return np.full(self.custom.dimension, middle)
-        out = np.where(np.isfinite(found), found, middle)
-        return np.asarray(np.clip(out, self.low, self.high) if self.custom.range is not None else out)
-
-    def rung(self, x: Floats, k: int) -> float:
-        found = number(called(self.custom.rungs, x, k), math.inf)
-        return min(found, self.width) if found >= 0 else self.width
-
-    def distance(self, x: Floats, above: float) -> float:
-        arguments = (x, above) if self.custom.measures_distance else (x,)
-        return max(math.floor(number(called(self.custom.steps_away, *arguments), 0.0)), 0)
+    def unit(self) -> str:
+        """What one unit is, where it is not a step of the claim."""
+        many = f"up to {self.around.rows} rows replaced" if self.replaced else f"up to {self.around.rows} rows at once"
+        return "" if self.made.moves == 1 else f"{many}, {self.made.moves} steps: "
 
     def broken(self, pair: Pair) -> Iterator[Witness]:
         """Every inequality at this pair, whether it holds or not."""
         x, other = self.custom.prepared(pair.x), self.custom.prepared(pair.neighbour)
-        move = self.value(x) - self.value(other)
-        moved = float(np.abs(move).sum()) if self.custom.norm == 1 else float(np.sqrt((move**2).sum()))
 
-        def said(claim: str, left: float, right: float, k: int = 0, *, turned: bool = False) -> Witness:
+        def said(claim: str, left: Any, right: Any, k: int = 0, *, turned: bool = False) -> Witness:
             one, two = (other, x) if turned else (x, other)
-            return Witness(claim, tuple(one.tolist()), tuple(two.tolist()), k, left, right)
+            return Witness(self.unit + claim, tuple(one.tolist()), tuple(two.tolist()), k, float(left), float(right))
 
         if self.custom.global_sensitivity is not None:
-            yield said("|f(x) - f(x')| <= sensitivity", moved, float(self.custom.global_sensitivity))
-        if self.custom.rungs is not None:
-            for turned, (one, two) in enumerate(((x, other), (other, x))):
-                first = self.rung(one, 0)
-                yield said("|f(x) - f(x')| <= A(x, 0)", min(moved, self.width), first, turned=bool(turned))
-                for k in {0, pair.k}:
-                    here, further = first if k == 0 else self.rung(one, k), self.rung(two, k + 1)
-                    yield said("A(x, k) <= A(x', k + 1)", here, further, k, turned=bool(turned))
-                    yield said("A(x, k) <= A(x, k + 1)", here, self.rung(one, k + 1), k, turned=bool(turned))
-        if self.custom.steps_away is not None:
-            above = pair.share * self.width if self.custom.measures_distance else 0.0
-            near, far = self.distance(x, above), self.distance(other, above)
+            yield said("|f(x) - f(x')| <= sensitivity", self._moved(x, other), reach_of(self.custom, self.made.moves))
+        if self.custom.rungs is not None and self.custom.dimension == 1:
+            yield from self._ladders(x, other, pair.k, said)
+        if self.custom.rungs is not None or self.custom.steps_away is not None:
+            near, far = (self.made.distance(rows, most=FAR) for rows in (x, other))
             yield said("|d(x) - d(x')| <= 1", abs(near - far), 1)
             if max(near, far) >= 1:
-                yield said("f(x) = f(x') where d >= 1", self._change(x, other, moved), above)
+                yield said("f(x) = f(x') where d >= 1", self._recorded(x) != self._recorded(other), 0)
+        if self.custom.measures_distance and self.custom.range is not None and self.custom.dimension == 1:
+            yield from self._tested(x, other, pair.share, said)
 
-    def _change(self, x: Floats, other: Floats, moved: float) -> float:
-        """How far apart two values are; those that are no numbers are equal or not."""
-        one, two = called(self.custom.function, x), called(self.custom.function, other)
-        if isinstance(one, int | float | np.number | np.ndarray) and isinstance(two, int | float | np.number | np.ndarray):
-            return moved
-        return 0.0 if one == two else self.width
+    def _moved(self, x: Floats, other: Floats) -> float:
+        move = np.array(values(self.custom, x)) - np.array(values(self.custom, other))
+        return float(np.abs(move).sum()) if self.custom.norm == 1 else float(np.sqrt((move**2).sum()))
+
+    def _recorded(self, x: Floats) -> str:
+        return repr(plain(called(self.custom.function, x)))
+
+    def _ladders(self, x: Floats, other: Floats, k: int, said: Callable[..., Witness]) -> Iterator[Witness]:
+        made, step = self.made, self.made.step
+        moved = abs(made.value(x) - made.value(other)) * step
+        rungs = [[int(rung) for rung in made.ladder(rows).rungs(k // made.moves + 2)] for rows in (x, other)]
+        for turned, (one, two) in enumerate(((0, 1), (1, 0))):
+            yield said("|f(x) - f(x')| <= A(x, 0)", moved, rungs[one][0] * step, turned=bool(turned))
+            for at in {0, k // made.moves}:
+                yield said("A(x, k) <= A(x', k + 1)", rungs[one][at] * step, rungs[two][at + 1] * step, at, turned=bool(turned))
+            for at in {0, k}:  # before a release would mend it
+                here, further = (made.rung((x, other)[one], i) * step for i in (at, at + 1))
+                yield said("A(x, k) <= A(x, k + 1)", here, further, at, turned=bool(turned))
+
+    def _tested(self, x: Floats, other: Floats, share: float, said: Callable[..., Witness]) -> Iterator[Witness]:
+        """Proposed bounds anywhere in the range, and some just too small for what this unit does."""
+        made = self.made
+        moved = abs(made.value(x) - made.value(other))
+        for above in (Fraction(share) * made.top * made.step, Fraction(share) * moved * made.step):
+            near, far = made.distance(x, above, FAR), made.distance(other, above, FAR)
+            yield said("|d(x, above) - d(x', above)| <= 1", abs(near - far), 1)
+            if max(near, far) >= 1:
+                yield said("|f(x) - f(x')| <= above where d(x, above) >= 1", moved * made.step, made.bound(above) * made.step)
 
 
-def falsify(statistic: Custom, pairs: int = 20_000, *, seed: int = 1) -> Falsification:
+def falsify(statistic: Custom, pairs: int = 20_000, *, rows: int | None = None, seed: int = 1) -> Falsification:
     """Try that many pairs of neighbours against everything claimed of a statistic; the verdict stays with it and goes on its cards.
 
+    One unit may hold up to `rows` rows (without it: 1, or what a claim about people says). The author's own steps are walked, whole units
+    that come, go or are replaced at once, and people replaced where a claim about coming and going would be used for them, too.
     Random tables, structured ones (ties, two heaps, rows at the bounds, a ruler) and, a third of the time, changes of the pairs that came
     closest so far. The first pair that breaks a claim is made as small and simple as possible.
     """
     if not isinstance(statistic, Custom):
         raise QueryError("SRD-105", f"{statistic!r} is not a statistic.", "Decorate it with @sd.statistic(bounds=..., relation=...).")
-    if isinstance(pairs, bool) or not isinstance(pairs, int) or pairs < 1:
-        raise QueryError("SRD-103", f"pairs is {pairs!r}.", "Give a whole number of at least 1.")
+    for name, number in (("pairs", pairs), ("rows", statistic.max_rows if rows is None else rows)):
+        if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+            raise QueryError("SRD-103", f"{name} is {number!r}.", "Give a whole number of at least 1.")
     if statistic.rungs is None and statistic.steps_away is None and statistic.global_sensitivity is None:
         what = f"nothing is claimed about the sensitivity of {statistic.__name__!r}."
         raise QueryError("SRD-109", what, "Add @statistic.sensitivity_at, @statistic.distance_at, or sensitivity=.")
-    found = _search(statistic, pairs, seed)
+    found = walked(statistic, pairs, statistic.max_rows if rows is None else rows, seed)
     statistic.verdict = found
     return found
 
 
-def _search(statistic: Custom, pairs: int, seed: int) -> Falsification:
+def _walks(statistic: Custom, rows: int, chance: np.random.Generator, evaluation: type[Evaluation]) -> tuple[Walk, ...]:
+    """The author's steps, whole units, and replaced people, as far as these are different."""
     bounds = (0.0, 1.0) if statistic.bounds is None else (float(statistic.bounds[0]), float(statistic.bounds[1]))
-    limits = bounds if statistic.range is None else (float(statistic.range[0]), float(statistic.range[1]))
-    claims = Claims(statistic, *limits)
-    around = Neighbourhood(np.random.default_rng(seed), *bounds, replaced=statistic.relation is Relation.REPLACE)
+    swapped = statistic.relation is Relation.REPLACE
+    own = rows if statistic.level == "person" else 1
+    found = [Walk(statistic, Neighbourhood(chance, *bounds, swapped, own), evaluation(statistic), replaced=False)]
+    if (moves := statistic.moves(rows)) > 1:
+        found.append(Walk(statistic, Neighbourhood(chance, *bounds, swapped, rows), evaluation(statistic, moves), replaced=False))
+    if not swapped:
+        around = Neighbourhood(chance, *bounds, replaced=True, rows=rows, paired=False)
+        found.append(Walk(statistic, around, evaluation(statistic, statistic.moves(rows, replaced=True)), replaced=True))
+    return tuple(found)
+
+
+def walked(statistic: Custom, pairs: int, rows: int, seed: int, evaluation: type[Evaluation] = Evaluation) -> Falsification:
+    """The search itself, with the `Evaluation` a release would use."""
+    chance = np.random.default_rng(seed)
+    walks = _walks(statistic, rows, chance, evaluation)
     closest: dict[str, float] = {}
-    pool: list[tuple[float, Pair]] = []
+    pools: dict[Walk, list[tuple[float, Pair]]] = {walk: [] for walk in walks}
     for tried in range(1, pairs + 1):
-        pair = around.changed(pool[around.place(len(pool))][1]) if pool and tried % 3 == 0 else around.pair()
+        walk = walks[tried % len(walks)]
+        around, pool = walk.around, pools[walk]
+        pair = around.changed(pool[around.place(len(pool))][1]) if pool and around.place(3) == 0 else around.pair()
         best = 0.0
-        for seen in claims.broken(pair):
-            ratio = _ratio(seen, claims.width)
+        for seen in walk.broken(pair):
+            ratio = _ratio(seen)
             closest[seen.claim] = max(closest.get(seen.claim, 0.0), ratio)
-            if seen.left > seen.right + CLOSE * claims.width:
-                return Falsification(statistic.__name__, tried, _smallest(claims, around, pair, seen), closest)
+            if seen.left > seen.right:
+                return Falsification(statistic.__name__, tried, _smallest(walk, pair, seen), closest, rows=rows)
             best = max(best, ratio if ratio < 1 else 0.0)  # pairs that meet a claim exactly are many and lead nowhere
         pool.append((best, pair))
         if len(pool) > 2 * POOL:
-            pool = sorted(pool, key=lambda item: -item[0])[:POOL]
-    return Falsification(statistic.__name__, pairs, None, closest)
+            pool.sort(key=lambda item: -item[0])
+            del pool[POOL:]
+    return Falsification(statistic.__name__, pairs, None, closest, rows=rows)
 
 
-def _ratio(seen: Witness, width: float) -> float:
-    return 0.0 if seen.left <= CLOSE * width else seen.left / max(seen.right, CLOSE * width)
+def _ratio(seen: Witness) -> float:
+    return 0.0 if seen.left <= SMALL else seen.left / max(seen.right, SMALL)
 
 
-def _smallest(claims: Claims, around: Neighbourhood, pair: Pair, found: Witness) -> Witness:
+def _smallest(walk: Walk, pair: Pair, found: Witness) -> Witness:
     """The same claim broken by fewer rows and rounder numbers."""
 
     def breaks(other: Pair) -> Witness | None:
-        same = (seen for seen in claims.broken(other) if seen.claim == found.claim)
-        return next((seen for seen in same if seen.left > seen.right + CLOSE * claims.width), None)
+        same = (seen for seen in walk.broken(other) if seen.claim == found.claim)
+        return next((seen for seen in same if seen.left > seen.right), None)
 
     improved = True
     while improved:
         improved = False
-        for other in around.simpler(pair):
+        for other in walk.around.simpler(pair):
             seen = breaks(other)
             if seen is not None:
                 pair, found, improved = other, seen, True

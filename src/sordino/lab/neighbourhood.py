@@ -36,12 +36,18 @@ class Pair:
 
 @dataclass(frozen=True)
 class Neighbourhood:
-    """Where pairs come from: bounds, relation and a source of chance."""
+    """Where pairs come from: bounds, relation and a source of chance.
+
+    One side of a pair has up to `rows` rows of its own. If they are `replaced`, so has the other: as many, where the relation of the
+    claim keeps the size (`paired`), and any number up to `rows` otherwise.
+    """
 
     chance: np.random.Generator
     low: float
     high: float
     replaced: bool
+    rows: int = 1
+    paired: bool = True
 
     def place(self, size: int) -> int:
         return int(self.chance.integers(size))
@@ -73,8 +79,17 @@ class Neighbourhood:
 
     def pair(self) -> Pair:
         common, k = self.table(), int(self.chance.integers(1, 5)) if self.chance.random() < 0.8 else int(self.chance.integers(5, 40))
-        mine = (self.value(),)
-        return Pair(tuple(common), mine, (self.value(),) if self.replaced else (), k, float(self.chance.random()) ** 2)
+        return Pair(tuple(common), *self.own(), k, float(self.chance.random()) ** 2)
+
+    def own(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """The rows that only one table has, those of either: often one, often as many as may be, often all alike."""
+        mine = self.side((1, self.rows, 1 + self.place(self.rows))[self.place(3)])
+        if not self.replaced:
+            return mine, ()
+        return mine, self.side(len(mine) if self.paired else (0, 1, len(mine), self.rows)[self.place(4)])
+
+    def side(self, size: int) -> tuple[float, ...]:
+        return (self.value(),) * size if self.place(2) else tuple(self.value() for _ in range(size))
 
     def changed(self, pair: Pair) -> Pair:
         """One step away from a pair that came close."""
@@ -89,7 +104,8 @@ class Neighbourhood:
             case 3:
                 common.append(self.value())
             case 4:
-                return replace(pair, mine=(self.value(),), other=(self.value(),) if self.replaced else ())
+                mine, other = self.own()
+                return replace(pair, mine=mine, other=other)
             case _:
                 return replace(pair, k=max(0, pair.k + (-1, 1)[self.place(2)]))
         return replace(pair, common=tuple(common))
@@ -98,6 +114,12 @@ class Neighbourhood:
         """Pairs with a row less or a rounder row, simplest first."""
         for i in range(len(pair.common)):
             yield replace(pair, common=pair.common[:i] + pair.common[i + 1 :])
+        mine, other = _shorter(pair.mine), _shorter(pair.other)
+        if self.paired and self.replaced:
+            yield from (replace(pair, mine=one, other=two) for one, two in zip(mine, other, strict=True) if one)
+        elif len(pair.mine) + len(pair.other) > 1:
+            yield from (replace(pair, mine=one) for one in mine)
+            yield from (replace(pair, other=two) for two in other)
         if pair.k > 0:
             yield replace(pair, k=pair.k - 1)
         round_ones = (self.low, self.high, (self.low + self.high) / 2)
@@ -107,3 +129,7 @@ class Neighbourhood:
                 for simple in round_ones[: round_ones.index(row) if row in round_ones else None]:
                     rounder: dict[str, Any] = {name: (*rows[:i], simple, *rows[i + 1 :])}
                     yield replace(pair, **rounder)
+
+
+def _shorter(rows: tuple[float, ...]) -> list[tuple[float, ...]]:
+    return [rows[:i] + rows[i + 1 :] for i in range(len(rows))]

@@ -41,15 +41,18 @@ class Heaps:
 class JointTop(Selection):
     r"""Choose k different candidates in order, with weight e^{-c loss}: loss is how far the worst of them lies below its place.
 
-    With c_(1) >= c_(2) >= .. the sorted scores, the loss of a sequence is max_i (c_(i) - score of its i-th candidate), cut at a public K.
+    With c_(1) >= c_(2) >= .. the sorted scores, the loss of a sequence is max_i (c_(i) - score of its i-th candidate), cut at a public
+    K = (ln of the number of sequences + ln 10^6)/c: all of them beyond it weigh less than a millionth of the best one.
 
     Theorem. If one unit moves every score by at most D, all the same way, loss moves by at most Delta = D; by at most Delta = 2 D
-    otherwise. With c = epsilon/(2 Delta) the choice is epsilon-DP, of bounded range epsilon.
+    otherwise. With c = epsilon/(2 Delta) the choice is epsilon-DP, of bounded range epsilon, and no sequence has weight zero.
     Proof. A sorted score moves no further than the scores do, and one way if they do. So each difference moves by at most D, or 2 D, and
     maxima and cuts keep that. The exponential mechanism spends 2 Delta c. Where the sequences of loss t are counted by the first place
     i that attains it, the candidates allowed at earlier places (above c_(l) - t) are nested and miss those of place i (equal to
     c_(i) - t), which are allowed at all later places (c_(l) - t or more); so their number is a product of how many are left at each
-    place, and drawing place by place among those left is uniform. Logarithms of these products are rounded; `slack` pays for it. QED
+    place, and drawing place by place among those left is uniform. Logarithms of these products are rounded; `slack` pays for it. No
+    exponent falls below -c K, which `depth` keeps inside the doubles at every price: a weight that underflows would be an infinite
+    loss. K need not be whole: a loss of ceil(K) or more is cut to K, a smaller one is below K. QED
     The mechanism is Gillenwater, Joseph, Munoz Medina and Ribero's (2022).
     """
 
@@ -85,15 +88,23 @@ class JointTop(Selection):
     def cost(self) -> Cost:
         return Cost.bounded_range(self.epsilon)
 
-    def farthest(self, candidates: int) -> int:
-        """K: beyond it all sequences together weigh less than a millionth of the best one. Refused where weights leave the doubles."""
+    def depth(self, candidates: int) -> float:
+        """c K: beyond it all sequences together weigh less than a millionth of the best one. Refused where weights leave the doubles."""
         if candidates < self.k:
             raise QueryError("SRD-103", f"there are {candidates} candidates for {self.k} places.", "Ask for fewer.")
         number = sum(math.log(candidates - place) for place in range(self.k))
         if 2 * number + RARE > DEEPEST:
             what = f"{self.k} of {candidates:,} candidates are too many to be drawn together."
             raise QueryError("SRD-103", what, "Ask for fewer, or choose them one by one with PermuteAndFlip.")
-        return math.ceil((number + RARE) / float(self.rate))
+        return number + RARE
+
+    def farthest(self, candidates: int) -> int:
+        """The least whole loss that is cut."""
+        return math.ceil(self.depth(candidates) / float(self.rate))
+
+    def exponents(self, loss: NDArray[np.int64], candidates: int) -> NDArray[np.float64]:
+        """-c times the loss, cut."""
+        return np.asarray(-np.minimum(float(self.rate) * loss, self.depth(candidates)))
 
     def heaps(self, scores: NDArray[np.int64]) -> Heaps:
         """Every sequence, in heaps of one loss; beyond K in one heap per place."""
@@ -124,7 +135,7 @@ class JointTop(Selection):
         """A heap, then a candidate for each place among those its loss leaves."""
         scores = np.asarray(ask(Scores()), np.int64)
         heaps, far = self.heaps(scores), self.farthest(len(scores))
-        weights = heaps.log_number - float(self.rate) * heaps.loss
+        weights = heaps.log_number + self.exponents(heaps.loss, len(scores))
         heap = draw(Categorical(np.exp(weights - weights.max())))
         loss, first, top = int(heaps.loss[heap]), int(heaps.place[heap]), np.sort(scores)[::-1][: self.k]
         chosen: list[int] = []
@@ -143,9 +154,9 @@ class JointTop(Selection):
         """ln P of given sequences: the law that is sampled, for certificates and small worlds."""
         scores = np.asarray(scores, np.int64)
         heaps, top = self.heaps(scores), np.sort(scores)[::-1][: self.k]
-        whole = np.logaddexp.reduce(heaps.log_number - float(self.rate) * heaps.loss)
-        losses = [min(int((top - scores[list(chosen)]).max()), self.farthest(len(scores))) for chosen in sequences]
-        return np.asarray(-float(self.rate) * np.array(losses) - whole)
+        whole = np.logaddexp.reduce(heaps.log_number + self.exponents(heaps.loss, len(scores)))
+        losses = [int((top - scores[list(chosen)]).max()) for chosen in sequences]
+        return np.asarray(self.exponents(np.array(losses), len(scores)) - whole)
 
     def certificate(self) -> Certificate:
         """One leader far ahead of a crowd of ties: a unit that lifts both makes nearly all sequences better and one worse."""

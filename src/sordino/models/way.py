@@ -158,9 +158,8 @@ class TheilSen:
 
     @cached_property
     def steep(self) -> QuantileExponential:
-        """A joining row takes out one slope of each ring and puts in two, a replaced one changes two."""
-        relation, price = Relation.of(self.relation), self.epsilon * Fraction(19, 20)
-        moved = self.rings * (2 if relation is Relation.REPLACE else 3)
+        """A joining row takes out one slope of each ring and puts in two, a replaced one changes three: `Pairs` has the proof."""
+        relation, price, moved = Relation.of(self.relation), self.epsilon * Fraction(19, 20), 3 * self.rings
         ends = (-FARTHEST, FARTHEST)
         return QuantileExponential(price, Fraction(1, 2), *ends, moved, relation, "arsinh", unit=STEP // 2)
 

@@ -25,8 +25,9 @@ class Custom:
 
     `sensitivity_at(x, k)` bounds how far one row can move f on every table within k rows of x; `distance_at(x)`, or `distance_at(x,
     above)`, is how many rows can change before one more could change f, or change it by more than `above`; `sensitivity` bounds it on
-    every table. Rows come and go or are replaced, as `relation` says. Nobody checks a claim but `sordino.lab.falsify`, whose verdict
-    stays with the statistic and goes on the card.
+    every table. Rows come and go or are replaced, as `relation` says. With level="person" the steps of all these claims are whole people
+    of at most `max_rows` rows instead, who come and go or whose rows are replaced, all at once. Nobody checks a claim but
+    `sordino.lab.falsify`, whose verdict stays with the statistic and goes on the card.
     """
 
     def __init__(
@@ -39,6 +40,8 @@ class Custom:
         norm: int = 1,
         dimension: int = 1,
         range: Any = None,
+        level: str = "row",
+        max_rows: int | None = None,
     ) -> None:
         self.function, self.relation = function, Relation.of(relation)
         self.bounds = None if bounds is None else as_bounds(bounds)
@@ -51,18 +54,19 @@ class Custom:
             what = "a statistic needs bounds for its rows, or a sensitivity that holds for all of them."
             raise QueryError("SRD-104", what, "Give bounds=(low, high), or sensitivity=.")
         self.norm, self.dimension = norm, dimension
+        self.level, self.max_rows = level, _rows_of_a_step(level, max_rows)
         self.rungs: Function | None = None
         self.steps_away: Function | None = None
         self.verdict: Any = None
-        self._range = None if range is None else as_bounds(range)
+        self.given_range = None if range is None else as_bounds(range)
         self.__name__ = getattr(function, "__name__", type(function).__name__)
         self.__doc__ = getattr(function, "__doc__", None)
 
     @property
     def range(self) -> tuple[Fraction, Fraction] | None:
         """Public limits of f: those given, else what holds for centres and spreads: the bounds, and 0 to their distance."""
-        if self._range is not None or self.bounds is None:
-            return self._range
+        if self.given_range is not None or self.bounds is None:
+            return self.given_range
         low, high = self.bounds
         return min(low, Fraction(0)), max(high, high - low)
 
@@ -92,6 +96,18 @@ class Custom:
         self.steps_away, self.verdict = function, None
         return function
 
+    def moves(self, rows: int, *, replaced: bool = False) -> int:
+        """How many of the claimed steps one unit of at most `rows` rows makes when it comes or goes, or when people are `replaced`.
+
+        A claim about rows is walked row by row, one about people at once; replacing is a removal and an addition where the claim is
+        about rows or people that come and go.
+        """
+        if self.level == "person" and rows > self.max_rows:
+            what = f"{self.__name__!r} is claimed for people of at most {self.max_rows} rows, and a person may have {rows} here."
+            raise QueryError("SRD-109", what, f"Claim it with max_rows={rows}, or limit the table to max_rows={self.max_rows}.")
+        twice = 2 if replaced and self.relation is Relation.ADD_REMOVE else 1
+        return twice * (1 if self.level == "person" else rows)
+
     @property
     def measures_distance(self) -> bool:
         """Whether the distance is known for every bound, not for stability alone."""
@@ -104,20 +120,41 @@ class Custom:
         pairs = {"bounds": self.bounds, "range": self.range}
         facts = {name: None if pair is None else [str(end) for end in pair] for name, pair in pairs.items()}
         said = None if self.global_sensitivity is None else str(self.global_sensitivity)
-        return {**marks, **facts, "relation": self.relation.value, "sensitivity": said, "norm": self.norm, "dimension": self.dimension}
+        return {**marks, **facts, "relation": self.relation.value, "sensitivity": said, "norm": self.norm, "dimension": self.dimension} | (
+            {"level": self.level, "max_rows": self.max_rows} if self.level == "person" else {}
+        )
 
     @property
     def claim(self) -> str:
         """What the card says about the sensitivity."""
-        tried = "no pairs tried"
+        claimed, tried = "single rows" if self.level == "row" else f"people of up to {_counted(self.max_rows)}", "no pairs tried"
         if self.verdict is not None:
-            tried = f"{self.verdict.pairs:,} pairs tried" if self.verdict.ok else f"REFUTED after {self.verdict.pairs:,} pairs"
-        return f"sensitivity supplied by the user, {tried}, not a proof"
+            many = f"{self.verdict.pairs:,} pairs"
+            tried = f"{many} tried with units of up to {_counted(self.verdict.rows)}" if self.verdict.ok else f"REFUTED after {many}"
+        return f"sensitivity supplied by the user for {claimed}, {tried}, not a proof"
 
     def __repr__(self) -> str:
         known = [word for word, part in (("sensitivity_at", self.rungs), ("distance_at", self.steps_away)) if part is not None]
         known += [] if self.global_sensitivity is None else [f"sensitivity {float(self.global_sensitivity):g}"]
         return f"Statistic {self.__name__!r}, {self.relation.value}: {', '.join(known) or 'no sensitivity yet'}; {self.claim}"
+
+
+def _counted(rows: int) -> str:
+    return "1 row" if rows == 1 else f"{rows} rows"
+
+
+def _rows_of_a_step(level: str, max_rows: Any) -> int:
+    """How many rows one step of the claims may touch."""
+    if level not in ("row", "person"):
+        raise QueryError("SRD-106", f"level is {level!r}.", 'Use "row" or "person": what one step of the claimed sensitivity is.')
+    if level == "row":
+        if max_rows is not None:
+            raise QueryError("SRD-103", "max_rows is given for a claim about rows.", 'Add level="person", or leave max_rows out.')
+        return 1
+    if isinstance(max_rows, bool) or not isinstance(max_rows, int) or max_rows < 1:
+        what = "a claim about people needs the most rows one of them may have."
+        raise QueryError("SRD-103", what, "Give max_rows=, a whole number of at least 1.")
+    return max_rows
 
 
 def _arguments(function: Function) -> int:
@@ -143,11 +180,14 @@ def statistic(
     norm: int = 1,
     dimension: int = 1,
     range: Any = None,
+    level: str = "row",
+    max_rows: int | None = None,
 ) -> Callable[[Function], Custom]:
     """Make a function of a sorted column a statistic of one's own.
 
     `bounds` are those of the rows, `range` the public limits of the value where they differ. With `sensitivity=` a bound that holds on
-    every table is known; otherwise say more with `.sensitivity_at` or `.distance_at`.
+    every table is known; otherwise say more with `.sensitivity_at` or `.distance_at`. Claims are about single rows, and a person of m
+    rows is walked in m steps; with level="person" they are about people of up to `max_rows` rows who come, go or change at once.
 
     >>> import sordino as sd
     >>> @sd.statistic(sensitivity=1)
@@ -161,6 +201,6 @@ def statistic(
         if not callable(function):
             raise QueryError("SRD-105", f"{function!r} is not a function.", "Decorate a function of a sorted array.")
         options: dict[str, Any] = {"bounds": bounds, "relation": relation, "sensitivity": sensitivity, "norm": norm}
-        return Custom(function, **options, dimension=dimension, range=range)
+        return Custom(function, **options, dimension=dimension, range=range, level=level, max_rows=max_rows)
 
     return made

@@ -17,10 +17,11 @@ from sordino.sensitivity.order import Array
 from sordino.statistics.custom import Custom
 from sordino.statistics.fit import Located
 
-__all__ = ["Evaluation", "called", "plain"]
+__all__ = ["Evaluation", "called", "plain", "values"]
 
 BITS = 32  # of the public range, for the value
 LONGEST = 10_000
+SLACK = 4  # steps that rounding adds to a proposed bound, for each move of a unit
 ERROR = Fraction(1, 1024)  # of a step: how far the floats of a user's function may be off
 Floats = NDArray[np.float64]
 
@@ -41,6 +42,25 @@ def number(found: Any, otherwise: float) -> float:
     except Exception:
         return otherwise
     return value if math.isfinite(value) else otherwise
+
+
+def values(custom: Custom, x: Floats) -> list[float]:
+    """f as a release by a global sensitivity sees it: finite numbers, inside the range if its author gave one, and never an error.
+
+    What is no number is the middle of the range, or 0; a wrong number of coordinates is that in every one. A range that only follows
+    from the bounds clips nothing: a sum, say, leaves it, and the author's sensitivity speaks about the sum.
+    """
+    ends = custom.range
+    middle = 0.0 if ends is None else float(sum(ends) / 2)
+    found = called(custom.function, x)
+    parts = called(lambda: np.asarray(found, float).ravel().tolist()) or []
+    if len(parts) != custom.dimension:
+        parts = [middle] * custom.dimension
+    numbers = [number(part, middle) for part in parts]
+    if custom.given_range is None:
+        return numbers
+    low, high = (float(end) for end in custom.given_range)
+    return [min(max(part, low), high) for part in numbers]
 
 
 def plain(found: Any, depth: int = 4) -> Any:
@@ -65,15 +85,23 @@ class Evaluation:
 
     Theorem. If the author's A(x, k) bounds the sensitivity of f within k rows, does not fall with k and has A(x, k) <= A(x', k + 1),
     and floats are off by at most 2^-42 of the range, then ceil(A/g + 1 + 2 eta + (2k + 1) eta), eta = 1/1024, at most the whole range,
-    is a legal ladder of f rounded to steps g = range 2^-32. Where the table may have been cut to N rows, rungs with n + (k+1) m > N are
-    the whole range.
+    is a legal ladder of f rounded to steps g = range 2^-32. Where the table may have been cut to N rows, rungs with n + (k+1) a > N are
+    the whole range, a the rows that one step may add.
     Proof. Clipping f to its range moves nothing apart, rounding by at most one step more. Errors of A grow by 2 eta per rung, as for
     any float ladder. The whole range is above every rung, and a neighbour's next rung is the whole range, too. QED
+
+    Theorem. Let a unit make j of the steps the claims are about (`Custom.moves`), and let d(x) = `distance_at(x, B/j)` move by at most
+    one in a step and be 0 unless a step from x moves f by at most B/j. Then D = floor(d/j) moves by at most one between units, and if
+    D(x) >= 1 or D(x') >= 1, they differ by at most `bound(B)` in steps of g.
+    Proof. d moves by at most j on a walk of j steps, hence floor(d/j) by at most one. If D(x) >= 1, then d >= j at x and d >= j - i > 0
+    after i < j steps of the walk to x': each of the j steps starts where f moves by at most B/j, in all by B. Rounding adds one step of
+    g, and floats at most 2 eta for each step of the walk: less than 4 j. QED
+    Asking for B itself and dividing only the distance would let a unit move f by j B.
     A rung that is not a number, is negative or cannot be computed is the whole range; a value of f that is none is the middle of it.
     """
 
     custom: Custom
-    rows: int = 1  # row steps of one unit
+    moves: int = 1  # how many of the claimed steps one unit makes
     most: int | None = None  # where a table might have been cut, under add_remove
 
     @cached_property
@@ -92,6 +120,10 @@ class Evaluation:
         """The whole range in steps."""
         return math.floor((self.range[1] - self.range[0]) / self.step) + 1
 
+    def bound(self, propose: Fraction) -> Fraction:
+        """What the noise has to cover, in steps, where units were proposed to move f by at most this."""
+        return propose / self.step + SLACK * self.moves
+
     def value(self, x: Floats) -> int:
         middle = float(sum(self.range) / 2)
         found = number(called(self.custom.function, x), middle)
@@ -99,8 +131,8 @@ class Evaluation:
         return math.floor((clipped - self.range[0]) / self.step + Fraction(1, 2))
 
     def rung(self, x: Floats, k: int) -> int:
-        """The rung of single rows, in steps."""
-        if self.custom.rungs is None or (self.most is not None and len(x) + k >= self.most):
+        """The rung of single steps of the claim."""
+        if self.custom.rungs is None or (self.most is not None and len(x) + (k + 1) * self.custom.max_rows > self.most):
             return self.top
         found = number(called(self.custom.rungs, x, k), math.inf) * float(1 / self.step)
         return min(math.ceil(Fraction(found) + 1 + (2 * k + 3) * ERROR), self.top) if 0 <= found < self.top else self.top
@@ -114,7 +146,7 @@ class Evaluation:
                 known.append(max(known[-1] if known else 0, self.rung(x, len(known))))
             return np.array((known[k0:k1] + [self.top] * (k1 - k0))[: k1 - k0], dtype=np.int64)
 
-        return Ladder(block, self.top, len(x) + 1).people(self.rows, self.top)
+        return Ladder(block, self.top, len(x) + 1).people(self.moves, self.top)
 
     def located(self, x: Floats, propose: Fraction | None = None) -> Located:
         known = self.custom.rungs is None and propose is not None
@@ -125,10 +157,12 @@ class Evaluation:
 
         Where only a ladder is known it is the least k with A(x, k) > 0, as far as `most` units.
         """
-        room = most * self.rows if self.most is None else min(most * self.rows, max(self.most - len(x), 0))
+        room = most * self.moves
+        if self.most is not None:
+            room = min(room, max(self.most - len(x), 0) // self.custom.max_rows)
         if self.custom.steps_away is not None:
-            arguments = (x, float(above or 0)) if self.custom.measures_distance else (x,)
+            arguments = (x, float((above or Fraction(0)) / self.moves)) if self.custom.measures_distance else (x,)
             found = number(called(self.custom.steps_away, *arguments), 0.0)
-            return int(min(max(found, 0.0), room)) // self.rows
+            return int(min(max(found, 0.0), room)) // self.moves
         still = (k for k in range(room) if number(called(self.custom.rungs, x, k), math.inf) != 0)
-        return next(still, room) // self.rows
+        return next(still, room) // self.moves

@@ -50,6 +50,12 @@ class FittedStep(Priced):
     bound is smooth and the truncated distance moves by at most one between neighbours.
     Proof. Rung k of any ladder of a quantile looks no further than 2 (k + 2) m ranks from q n. Beyond K the global sensitivity stands
     for the rungs, and a distance of K stands for all larger ones: the minimum with a constant keeps Lipschitz constants. QED
+
+    Theorem. At a public n the release also holds for a replaced row that cannot be read and vanishes.
+    Proof. Without one of n rows x'_(i) lies between x_(i) and x_(i+1), and the rank falls by one or stays. So both values lie at most one
+    place apart in either table, within the first rung of both; and a gap of k + 1 places in one table is inside one of k + 2 places in the
+    other. The empty table, which nothing can be replaced in, is given the full width, above every rung; it stands for the lower bound,
+    as x_(0) does. QED
     """
 
     column: str
@@ -104,6 +110,8 @@ class FittedStep(Priced):
         """The quantile in steps, and its ladder as far as the window determines it."""
         seen = Glimpse(window.values, 0, self.grid.width, exact=True, first=window.first, size=window.n)
         unit = self.context.limits.rows
+        if not window.n and self.price.relation is Relation.REPLACE:
+            return 0, Ladder.flat(self.grid.width)
         ladder = quantile(seen, q=self.q, bounds=(0, self.grid.width), relation=self.price.relation.value, max_rows=unit)
         return int(seen.at(rank(self.q, window.n))) if window.n else 0, replace(ladder, top=self.grid.width)  # the scales are public
 

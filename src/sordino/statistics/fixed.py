@@ -17,17 +17,23 @@ from sordino.privacy.certificate import Part
 from sordino.privacy.relation import Relation
 from sordino.schema.column import Grid
 from sordino.statistics.custom import Custom
-from sordino.statistics.evaluation import Floats, called, number
+from sordino.statistics.evaluation import Floats, values
 from sordino.statistics.own import as_numbers
 from sordino.statistics.port import LEVEL, Answer, Context, Groups, Priced
 from sordino.statistics.reach import Price, length_grid, per_group, per_row
 from sordino.statistics.resize import THIN, Resize, Thinning, bridge, resized_tables
 from sordino.summaries import Ask, Draw
 
-__all__ = ["FixedStep"]
+__all__ = ["FixedStep", "reach_of"]
 
 EXTRA = 1 + Fraction(1, 2**30)  # for the floats of a user's function
 FARTHEST = 2**60
+
+
+def reach_of(custom: Custom, moves: int) -> Fraction:
+    """How far a unit that makes so many of the claimed steps moves f."""
+    assert custom.global_sensitivity is not None
+    return custom.global_sensitivity * moves * EXTRA
 
 
 @dataclass(frozen=True)
@@ -36,9 +42,10 @@ class FixedStep(Priced):
 
     Theorem. If one row that comes or goes moves f by at most Delta, noise for m Delta is private for people of at most m rows who come and
     go, on a table that is thinned by a count at a hundredth of the price; for replaced people noise for 2 m Delta is. If one replaced row
-    moves f by at most Delta at a public size, noise for m Delta is.
+    moves f by at most Delta at a public size, noise for m Delta is. If Delta is claimed for whole people, noise for Delta and 2 Delta is.
     Proof. In a thinned table rows still come and go; a cut one changes by at most m removals and m additions when a person is replaced.
-    The rest is the mechanism's own theorem for that sensitivity. QED
+    So a unit makes `Custom.moves` steps, each of which moves f, clipped to a range that was given, by at most Delta. The rest is the
+    mechanism's own theorem for that sensitivity. QED
     """
 
     custom: Custom
@@ -69,13 +76,13 @@ class FixedStep(Priced):
     def price(self) -> Price:
         spent = Fraction(0) if self.resize is None else self.resize.noise.epsilon
         left = self.epsilon - spent
-        return per_row(left, self.context) if self.way == "laplace" else per_group(left, self.delta, self.context)
+        if self.way == "laplace" and self.custom.level == "row":  # a claim about people says nothing of a person's few rows in one group
+            return per_row(left, self.context)
+        return per_group(left, self.delta if self.way == "gaussian" else Fraction(0), self.context)
 
     @cached_property
     def mechanism(self) -> Laplace | Gaussian:
-        assert self.custom.global_sensitivity is not None
-        steps = self.context.limits.rows * (2 if self.replaced and self.custom.relation is Relation.ADD_REMOVE else 1)
-        reach = self.custom.global_sensitivity * steps * EXTRA
+        reach = reach_of(self.custom, self.custom.moves(self.context.limits.rows, replaced=self.replaced))
         if self.way == "laplace":
             return Laplace(self.price.epsilon, reach, self.custom.dimension)
         return Gaussian(self.price.epsilon, self.price.delta, reach, self.custom.dimension)
@@ -95,16 +102,10 @@ class FixedStep(Priced):
         return (*counted, self.price.part(replace(own, assumptions=f"{own.assumptions}; {self.custom.claim}")))
 
     def located(self, x: Floats) -> Any:
-        """The value in whole steps: a total map, the middle of the range (or 0) for whatever is no number."""
-        wanted, ends = self.custom.dimension, self.custom.range
-        middle = 0.0 if ends is None else float(sum(ends) / 2)
-        found = called(self.custom.function, x)
-        parts = called(lambda: np.asarray(found, float).ravel().tolist()) or []
-        if len(parts) != wanted:
-            parts = [middle] * wanted
-        steps = [math.floor(Fraction(number(part, middle)) / self.mechanism.step + Fraction(1, 2)) for part in parts]
+        """What `values` finds, in whole steps."""
+        steps = [math.floor(Fraction(part) / self.mechanism.step + Fraction(1, 2)) for part in values(self.custom, x)]
         whole = [min(max(step, -FARTHEST), FARTHEST) for step in steps]
-        return whole[0] if wanted == 1 else np.array(whole, np.int64)
+        return whole[0] if self.custom.dimension == 1 else np.array(whole, np.int64)
 
     def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
         answers = []

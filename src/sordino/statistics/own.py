@@ -25,7 +25,6 @@ from sordino.summaries.totals import Rows, Sorted
 __all__ = ["OwnStep", "as_numbers"]
 
 MOST_RUNGS = 1_000_000
-SLACK = 4  # steps that rounding adds to a proposed bound
 
 
 def as_numbers(rows: Sorted, grid: Grid, custom: Custom) -> Floats:
@@ -37,11 +36,12 @@ def as_numbers(rows: Sorted, grid: Grid, custom: Custom) -> Floats:
 class OwnStep(Priced):
     r"""A custom statistic by smooth sensitivity, a published bound, propose-test-release or stability.
 
-    Theorem. If the author's claims hold, the release costs what it says: rows that come and go as `Evaluation` has it, with two row
-    steps for each row of a replaced person; a statistic claimed for replacements directly where n is public, and otherwise on a table
-    of a drawn size, for m replaced rows at once.
-    Proof. `Evaluation` makes a legal ladder (a distance that moves by at most one) of the claims, `Ladder.people` one for people, `Resize`
-    a table of public size at a price of its own. QED
+    Theorem. If the author's claims hold, the release costs what it says: claims about rows that come and go for people of m rows, as m
+    steps, and for replaced people as 2 m; claims about people as one step, or as two; a statistic claimed for replacements directly
+    where n is public, and otherwise on a table of a drawn size, for m replaced rows, in m steps or at once.
+    Proof. `Custom.moves` counts the steps: a cut table loses at most m rows and gains at most m when a person is replaced. `Evaluation`
+    makes of the claims a ladder that is legal for whole units, and a distance that moves by at most one between them; `Resize` makes a
+    table of public size at a price of its own. QED
     """
 
     custom: Custom
@@ -54,8 +54,8 @@ class OwnStep(Priced):
     otherwise: str = "refuse"
 
     def __post_init__(self) -> None:
-        _ = self.mechanism, self.grid  # every refusal comes before the charge
-        if isinstance(self.mechanism, Fit) and self.mechanism.window(self.evaluation.top) * self.evaluation.rows > MOST_RUNGS:
+        _ = self.mechanism, self.grid, self.evaluation  # every refusal comes before the charge
+        if isinstance(self.mechanism, Fit) and self.mechanism.window(self.evaluation.top) * self.evaluation.moves > MOST_RUNGS:
             what = "at this price the sensitivity would have to be asked for too many distances."
             raise QueryError("SRD-110", what, "Ask with a larger epsilon.")
 
@@ -73,18 +73,16 @@ class OwnStep(Priced):
 
     @cached_property
     def evaluation(self) -> Evaluation:
-        rows = self.context.limits.rows
-        if self.custom.relation is Relation.REPLACE:
-            return Evaluation(self.custom, rows)
-        if self.price.relation is Relation.REPLACE:
-            return Evaluation(self.custom, 2 * rows)
-        return Evaluation(self.custom, rows, Rows(self.column).most)
+        replaced = self.price.relation is Relation.REPLACE
+        moves = self.custom.moves(self.context.limits.rows, replaced=replaced)
+        swaps = replaced or self.custom.relation is Relation.REPLACE  # covered by the count of steps, whether a table was cut or not
+        return Evaluation(self.custom, moves, None if swaps else Rows(self.column).most)
 
     @cached_property
     def mechanism(self) -> Fit | Stability:
         if self.way == "stability":
             return Stability(self.price.epsilon, self.price.delta)
-        bound = None if self.propose is None else self.propose / self.evaluation.step + SLACK
+        bound = None if self.propose is None else self.evaluation.bound(self.propose)
         beta = smoothness(self.way, self.price.epsilon, None, 0.0) if self.way == "published" else None
         return Fit(self.way, self.price.epsilon, self.price.delta, beta, bound, self.otherwise)
 

@@ -44,8 +44,11 @@ def length_grid(context: Context, name: str) -> Grid:
 
 
 def one_unit(grid: Grid) -> int:
-    """One unit of the column in grid steps, at least one: what a difference between rows may be like, as far as the public knows."""
-    return max(1, math.floor(1 / grid.step))
+    """One unit of the column in grid steps: what a difference between rows may be like, as far as the public knows.
+
+    At least one step, and no more than the bounds are apart: of a column in [0, 1e-6] one unit says nothing.
+    """
+    return max(1, min(math.floor(1 / grid.step), grid.width))
 
 
 def public_size(context: Context) -> int | None:
