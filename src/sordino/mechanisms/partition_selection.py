@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -85,6 +85,9 @@ class PartitionSelection:
     def certificate(self) -> Certificate:
         unit = f"{self.relation.value}; a person in at most {self.max_groups} keys, counted once in each"
         cost = Cost.approximate(self.epsilon, self.delta)
+        if self.max_groups > 1:  # a ledger that adds rho adds that of every coin
+            coin = Cost.approximate(*self.step).group(2 if self.relation is Relation.REPLACE else 1)
+            cost = replace(Cost.sum([(coin, self.max_groups)]), epsilon=self.epsilon, delta=self.delta)
         if self.max_groups == 1 and self.relation is Relation.ADD_REMOVE:
             return claim(self, cost, coin_witness(*self.step, Fraction(0)), assumes=unit)
         return claim(self, cost, Closed(self.hockey), assumes=unit)
