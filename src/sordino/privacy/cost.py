@@ -131,14 +131,15 @@ class Cost:
     def sum(cls, costs: Iterable[tuple[Cost, int]]) -> Cost:
         """Several releases with parameters fixed in advance, each so many times: their epsilons and deltas add, and so do their rhos."""
         counted: dict[Cost, int] = {}
+        epsilon = delta = Fraction(0)
         for cost, times in costs:
+            epsilon, delta = epsilon + cost.epsilon * times, delta + cost.delta * times  # of a whole, which may be less than its parts'
             for part, often in cost.parts or ((cost, 1),):
                 counted[part] = counted.get(part, 0) + often * times
         parts = tuple((part, times) for part, times in counted.items() if times)
         if len(parts) == 1 and parts[0][1] == 1:
             return parts[0][0]
-        epsilon = sum((part.epsilon * times for part, times in parts), Fraction(0))
-        return cls(as_epsilon(epsilon), sum((part.delta * times for part, times in parts), Fraction(0)), "composed", parts=parts)
+        return cls(as_epsilon(epsilon), delta, "composed", parts=parts)
 
     def scaled(self, share: Fraction) -> Cost:
         """The same draw seen by a unit that moves it by this share, at most 1, of what the price allows.
