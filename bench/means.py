@@ -70,16 +70,17 @@ def peer(x: Array, bounds: tuple[float, float], epsilon: float, rng: Any) -> flo
 
 
 def against(column: Column, epsilon: str, made: tuple[Any, float], tables: int, rng: Any) -> tuple[dict[str, float], str]:
-    """RMSE of the planner's choice, of the two halves, of a peer and of the mean itself, over fresh tables."""
+    """RMSE of two stages (of the trimmed mean, for a symmetric column), of the halves, of a peer and of the mean itself, over tables."""
     make, truth = made
-    ways = st.mean("x").ways(Fraction(epsilon), Fraction(0), facts(column, len(make())))
-    chosen, clamped = next(iter(ways.values()))(), ways["laplace"]()
+    method, about = "trimmed" if column.shape == "symmetric" else "two_stage", facts(column, len(make()))
+    ways = st.mean("x", method).ways(Fraction(epsilon), Fraction(0), about)
+    chosen, clamped = next(iter(ways.values()))(), st.mean("x").step(Fraction(epsilon), Fraction(0), about)
     found = []
     for _ in range(tables):
         x = make()
         ask = table(column, x)
         halves = clamped.release(ask, draw, None)[0].value
-        ours = halves if next(iter(ways)) == "laplace" else chosen.release(ask, draw, None)[0].value
+        ours = chosen.release(ask, draw, None)[0].value
         found.append([ours, halves, peer(x, column.bounds, float(epsilon), rng), x.mean()])
     errors = np.array(found) - truth
     over = errors[:, 0] ** 2 - TENTH**2 * errors[:, 1] ** 2

@@ -14,7 +14,7 @@ from statistics_world import context
 from sordino.schema.column import Column
 from sordino.statistics.bernstein import Bernstein
 from sordino.statistics.halves import Halves
-from sordino.statistics.known import Known
+from sordino.statistics.known import Known, KnownVariance
 from sordino.statistics.port import Context
 from sordino.statistics.total import SumStep
 
@@ -81,6 +81,19 @@ def test_with_a_public_size_a_replaced_row_moves_the_sum_by_the_width(size: int)
     pairs = ((a, b) for a in tables for b in tables if sum(x != y for x, y in zip(a, b, strict=True)) == 1)
     moved = max(abs(int(source.locations(np.array(sum(a), object)) - source.locations(np.array(sum(b), object)))) for a, b in pairs)
     assert moved == source.noise.reach
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 4])
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
+def test_with_a_public_size_a_replaced_row_moves_the_variance_by_the_claim_even_if_the_size_is_wrong(size: int, rows: int) -> None:
+    source = KnownVariance("x", GRID, Fraction(1), size)
+    tables = list(product(range(TOP + 1), repeat=rows))
+    found = {t: int(source.locations(*(np.array(v, object) for v in (rows, sum(t), sum(x * x for x in t))))) for t in tables}
+    pairs = ((a, b) for a in tables for b in tables if sum(x != y for x, y in zip(a, b, strict=True)) == 1)
+    moved = max(abs(found[a] - found[b]) for a, b in pairs)
+    assert moved <= source.noise.reach
+    if size == rows > 1:
+        assert moved >= source.noise.reach - 2  # a twin with a little less noise would be caught
 
 
 def test_three_rows_at_a_time_every_table_has_the_same_norm() -> None:

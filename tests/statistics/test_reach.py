@@ -187,7 +187,7 @@ def test_narrow_bounds_of_a_float_column_are_as_good_as_wide_ones(width: str, pl
     assert 1 <= one_unit(grid) <= grid.width
     steps = (np.arange(1, 1001) * (grid.width // 1001)).tolist()
     facts: Any = {"rows": 1000}
-    for question, way in ((st.mean("x"), "two_stage"), (st.huber_mean("x"), None), (st.m_estimate("x", psi="huber"), None)):
+    for question, way in ((st.mean("x", "two_stage"), None), (st.huber_mean("x"), None), (st.m_estimate("x", psi="huber"), None)):
         ways = question.ways(Fraction(5), ZERO, context(column, **facts))
         step = ways[way or next(iter(ways))]()
         (answer,) = step.release(World({"x": column}, {"x": steps}).ask, seeded(), None)

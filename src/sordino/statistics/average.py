@@ -13,25 +13,22 @@ from sordino.statistics.known import Known
 from sordino.statistics.middle import MiddleStep
 from sordino.statistics.moments import MomentsStep
 from sordino.statistics.port import Context, Plain, Step, Ways
-from sordino.statistics.reach import column_of, length_grid, one_unit, public_size
-from sordino.statistics.staged import StagedStep, staging_pays
+from sordino.statistics.reach import length_grid, public_size
+from sordino.statistics.staged import StagedStep
 from sordino.statistics.trimming import MIDDLE_WAYS
 
 __all__ = ["METHODS", "Mean", "mean"]
 
 METHODS = ("auto", "clamped", "two_stage", "trimmed")
 TRIM = Fraction(1, 10)
-WIDE = 2**32  # units of the column: beyond it the smooth bound of a trimmed mean costs the answer its resolution
 
 
 @dataclass(frozen=True)
 class Mean(Plain):
-    """The mean of a column, by an estimator that fits what is public about it.
+    """The mean of a column: of its values clamped to the declared bounds, whatever else is declared.
 
-    "clamped": values between the bounds, the two halves where n is private, the sum over n where n is public. "two_stage": values moved
-    into limits drawn from private quartiles. "trimmed": the mean of the middle rows, which for a column declared symmetric is the same
-    number. "auto": trimmed where the owner declared shape="symmetric" and the rows suffice, two stages where they suffice and tight
-    bounds would lose little by it, clamped otherwise: by public facts, and the card says which.
+    Halves where n is private, the sum over n where n is public. Another estimand only by name: method="two_stage", or bounds="private",
+    is the mean of values moved into limits drawn from private quantiles; method="trimmed" that of the middle rows.
     """
 
     column: str
@@ -68,18 +65,7 @@ class Mean(Plain):
             "two_stage": {"two_stage": lambda: StagedStep(self.column, length_grid(context, self.column), epsilon, context)},
             "trimmed": {way: partial(MiddleStep, self.column, TRIM, way, epsilon, delta, context) for way in MIDDLE_WAYS},
         }
-        if self.unbounded:
-            return ways["two_stage"]
-        if self.method != "auto":
-            return ways[self.method]
-        return {**ways[self._choice(epsilon, context)], **ways["clamped"], **ways["two_stage"]}
-
-    def _choice(self, epsilon: Fraction, context: Context) -> str:
-        grid = length_grid(context, self.column)
-        if not staging_pays(grid, epsilon, context):
-            return "clamped"
-        symmetric = column_of(context, self.column).shape == "symmetric" and grid.width / one_unit(grid) < WIDE
-        return "trimmed" if symmetric else "two_stage"
+        return ways["two_stage" if self.unbounded else "clamped" if self.method == "auto" else self.method]
 
     def _clamped(self, epsilon: Fraction, context: Context) -> Step:
         grid, size = length_grid(context, self.column), public_size(context)
@@ -89,7 +75,7 @@ class Mean(Plain):
 
 
 def mean(column: str, method: str = "auto", bounds: str | None = None) -> Mean:
-    """The mean of a column; method is "auto", "clamped", "two_stage" or "trimmed". bounds="private" needs no declared bounds."""
+    """The mean of a column's clamped values; method="two_stage" or "trimmed" asks for another mean, bounds="private" needs no bounds."""
     if bounds not in (None, "private"):
         raise QueryError("SRD-104", f"bounds are {bounds!r}.", 'Declare bounds with the table, or say bounds="private".')
     return Mean(column, method, bounds == "private")

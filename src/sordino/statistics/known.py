@@ -1,7 +1,8 @@
-"""The sum above the lower bound, where the number of rows is public: mean and sum in one price."""
+"""Where the number of rows is public: the sum above the lower bound, for mean and sum in one price, and the variance itself."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -9,16 +10,16 @@ from functools import cached_property
 import numpy as np
 
 from sordino.errors import QueryError
-from sordino.schema.column import Grid
+from sordino.schema.column import Grid, coarse_shift
 from sordino.statistics.added import Added
-from sordino.statistics.moments import Estimate, linear, scaled, unit_of
+from sordino.statistics.moments import BITS, Estimate, linear, scaled, unit_of
 from sordino.statistics.port import Groups
 from sordino.statistics.read import Whole, read_totals
 from sordino.statistics.tail import Floats, radius
 from sordino.summaries import Ask, Draw
 from sordino.summaries.totals import Item
 
-__all__ = ["Known"]
+__all__ = ["Known", "KnownVariance"]
 
 
 @dataclass(frozen=True)
@@ -76,3 +77,71 @@ class Known:
     def rmse(self, kind: str, rows: int) -> float:
         noise = self.grid.length(self.grid.width) * self.noise.rmse / self._row
         return min(noise / self.size, self.grid.length(self.grid.width)) if kind == "mean" else noise
+
+
+@dataclass(frozen=True)
+class KnownVariance:
+    r"""The variance over the squared width of the bounds, with Laplace noise of scale (n - 1)/(n^2 epsilon).
+
+    Theorem. It is epsilon-DP under replace for the whole table, one row per unit, nothing dropped, if the table has at least the declared
+    number n of rows, or is filled up to it with rows at the lower bound, as is done here.
+    Proof. A row that moves from x to y in [0, 1] moves n^2 times the variance, n sum x^2 - (sum x)^2, by (y - x) ((n - 1) (x + y) - 2 s), s
+    the sum of the others, between 0 and n - 1: at most n - 1. Over n^2 that falls with n from 2 on, and a replacement does
+    not change n. Cutting to whole units adds one. QED
+    Grids of more than 20 bits are first made coarser by a public power of two.
+    """
+
+    column: str
+    grid: Grid
+    epsilon: Fraction
+    size: int
+
+    @cached_property
+    def top(self) -> int:
+        """W: the largest coarse integer."""
+        return self.grid.width >> coarse_shift(self.grid)
+
+    @cached_property
+    def unit(self) -> Fraction:
+        """Drawn units in one squared width."""
+        rows = max(self.size, 2)
+        return Fraction(2) ** (BITS + (rows * rows // (rows - 1)).bit_length())
+
+    @cached_property
+    def noise(self) -> Added:
+        rows = max(self.size, 2)
+        return Added(self.epsilon, math.ceil(self.unit * (rows - 1) / rows**2) + 1)
+
+    @property
+    def scale(self) -> float:
+        return float(self.noise.scale / self.unit)
+
+    def locations(self, rows: Whole, total: Whole, squares: Whole) -> Whole:
+        n = np.maximum(rows, self.size)
+        return np.asarray((n * squares - total * total) * int(self.unit) // (n * n * self.top**2))
+
+    def release(self, ask: Ask, draw: Draw, groups: Groups) -> Floats:
+        items = (Item("rows", self.column), Item("coarse", self.column), Item("squares", self.column))
+        drawn = self.noise.around(self.locations(*read_totals(ask, items, groups)), draw)
+        return drawn[:, None] / float(self.unit)
+
+    @property
+    def _span(self) -> float:
+        return self.grid.length(self.top << coarse_shift(self.grid))
+
+    def estimate(self, kind: str, raw: Floats, level: float) -> Estimate:
+        factor = self.size / max(self.size - 1, 1) if kind.endswith("samp") else 1.0
+        found = [np.clip(part, 0.0, 0.25) * self._span**2 * factor for part in linear(raw, (1.0,), self.noise, self.scale, level)]
+        value, low, high = found if kind in ("variance", "var_samp") else [np.sqrt(part) for part in found]
+        return value, low, high
+
+    def width(self, kind: str, rows: int, level: float) -> float:
+        return self._shown(kind, radius(self.noise.tail, (self.scale,), level))
+
+    def rmse(self, kind: str, rows: int) -> float:
+        return self._shown(kind, self.noise.rmse / float(self.unit))
+
+    def _shown(self, kind: str, share: float) -> float:
+        """An error of the variance in the column's unit; for std the square root of the variance's, where it is largest."""
+        share = min(share, 0.25)
+        return self._span**2 * share if kind in ("variance", "var_samp") else self._span * math.sqrt(share)

@@ -7,16 +7,20 @@ from fractions import Fraction
 from typing import Any
 
 from sordino.statistics.bernstein import Bernstein
+from sordino.statistics.known import KnownVariance
 from sordino.statistics.moments import MomentsStep
 from sordino.statistics.port import Context, Plain, Step
-from sordino.statistics.reach import length_grid
+from sordino.statistics.reach import length_grid, public_size
 
 __all__ = ["Variance", "std", "variance"]
 
 
 @dataclass(frozen=True)
 class Variance(Plain):
-    """The variance of a bounded column, from three Bernstein sums; `root` asks for its square root, `sample` divides by n - 1, not n."""
+    """The variance of a bounded column, from three Bernstein sums, or by itself where n is public.
+
+    `root` asks for its square root, `sample` divides by n - 1, not n.
+    """
 
     way = "laplace"
     column: str
@@ -39,7 +43,10 @@ class Variance(Plain):
         return {"statistic": self.kind, "column": self.column}
 
     def step(self, epsilon: Fraction, delta: Fraction, context: Context) -> Step:
-        return MomentsStep(Bernstein(self.column, length_grid(context, self.column), epsilon, context), self.kind)
+        grid, size = length_grid(context, self.column), public_size(context)
+        if size is not None:
+            return MomentsStep(KnownVariance(self.column, grid, epsilon, size), self.kind)
+        return MomentsStep(Bernstein(self.column, grid, epsilon, context), self.kind)
 
 
 def variance(column: str) -> Variance:

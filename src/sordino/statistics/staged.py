@@ -26,7 +26,7 @@ from sordino.summaries import Ask, Draw
 from sordino.summaries.clip import Clipped
 from sordino.summaries.totals import Item, Ranks
 
-__all__ = ["StagedStep", "far_quartile", "outer_level", "quartile_mechanism", "quartile_share", "staging_pays"]
+__all__ = ["StagedStep", "far_quartile", "outer_level", "quartile_mechanism", "quartile_share"]
 
 QUARTILES = (Fraction(1, 4), Fraction(3, 4))
 MOST = Fraction(3, 20)  # of epsilon, for one quartile
@@ -37,9 +37,6 @@ SPIKED = Fraction(9, 10)  # the upper level where the lower quantile is zero: ma
 SPIKED_REACH = Fraction(20)  # in quartile distances, as the other
 OUTERMOST = Fraction(1, 100)  # the level of the drawn quantiles where rows are plenty
 BELL = 1.349  # quartile distance of a bell, in standard deviations
-TIGHT = 10.0  # bounds this many standard deviations apart are tight, and staging may cost hardly anything there
-REGRET = 1.1
-NARROW = 1000  # units of the column: bounds no farther apart (percentages, ages, scores, shares) were chosen to fit, and are used
 
 
 def quartile_mechanism(grid: Grid, q: Fraction, epsilon: Fraction, context: Context) -> QuantileExponential:
@@ -81,21 +78,6 @@ def quartile_share(grid: Grid, epsilon: Fraction, context: Context, level: Fract
         return MOST
     needed = far_quartile(grid, epsilon, context, level) / (context.rows * level)
     return min(MOST, Fraction(math.ceil(needed * 1000), 1000))
-
-
-def staging_pays(grid: Grid, epsilon: Fraction, context: Context) -> bool:
-    """Whether the mean should be asked in two stages, by public facts: the rows suffice for the quartiles, and tight bounds lose little.
-
-    Unknown is how far apart the bounds are in standard deviations. Where they are tight the limits save nothing and the quartiles cost
-    their share; that must stay within a tenth of the whole error, sampling included.
-    """
-    if not context.rows or context.grouped or grid.width <= NARROW * one_unit(grid):
-        return False
-    rows, share = context.rows, quartile_share(grid, epsilon, context, outer_level(grid, epsilon, context))
-    if far_quartile(grid, epsilon * MOST, context) > rows / 4:
-        return False
-    noise = TIGHT * context.limits.counted / (float(epsilon) * math.sqrt(rows))  # over sampling
-    return (noise / (1 - 2 * float(share))) ** 2 + 1 <= REGRET**2 * (noise**2 + 1)
 
 
 @dataclass(frozen=True)
