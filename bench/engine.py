@@ -120,7 +120,8 @@ def groups(repeats: int) -> dict[str, float]:
                 row_number() OVER (PARTITION BY person, g ORDER BY hash(17, person, g, v)) AS r,
                 dense_rank() OVER (PARTITION BY person ORDER BY hash(17, person, g)) AS place
                 FROM '{path}' WHERE person IS NOT NULL) WHERE place <= {most} AND r <= {rows} GROUP BY g"""
-            frame = Frame(PrivacyUnit("person", max_rows=rows * most, max_groups=most, max_rows_per_group=rows), unit, by=(group,), columns=(value,))
+            person = PrivacyUnit("person", max_rows=rows * most, max_groups=most, max_rows_per_group=rows)
+            frame = Frame(person, unit, by=(group,), columns=(value,))
 
             def ours(frame: Frame = frame, memory: str = "3GB") -> None:
                 with (

@@ -58,7 +58,8 @@ def hand(path: Path, rows: int, most: int) -> str:
 
 
 def release(path: Path, rows: int, most: int) -> None:
-    facts = {"unit": "person", "max_rows": rows * most, "max_groups": most, "max_rows_per_group": rows, "bounds": {"v": (0, 1_000)}, "keys": {"g": list(range(GROUPS))}}
+    limits = {"unit": "person", "max_rows": rows * most, "max_groups": most, "max_rows_per_group": rows}
+    facts = {**limits, "bounds": {"v": (0, 1_000)}, "keys": {"g": list(range(GROUPS))}}
     with sd.table(path, **facts, budget=sd.Budget(epsilon=1), ledger=":memory:", engine="spark") as table:
         found = table.group_by("g").agg(n=sd.count(), total=sd.sum("v")).release(epsilon=1)
         assert len(found.to_dict()["n"]) == GROUPS

@@ -28,7 +28,8 @@ def people(repeats: int) -> dict[str, float]:
         "zip": np.array([f"10{z:03d}" for z in rng.integers(0, 50, 80_000)]),
         "income": np.round(rng.lognormal(10, 1, 80_000)),
     }
-    words = {"unit": "person", "max_rows": 32, "max_groups": 4, "max_rows_per_group": 8, "bounds": {"income": (0, 1_000_000)}, "ledger": ":memory:"}
+    limits = {"unit": "person", "max_rows": 32, "max_groups": 4, "max_rows_per_group": 8}
+    words = {**limits, "bounds": {"income": (0, 1_000_000)}, "ledger": ":memory:"}
 
     def run(**keys: object) -> None:
         with sd.table(rows, **words, **keys, budget=sd.Budget(epsilon=3, delta=1e-6)) as table:
@@ -56,7 +57,8 @@ def groups(repeats: int) -> dict[str, float]:
             def ours(path: Path = path, rows: int = rows, most: int = most) -> None:
                 with sd.table(
                     path,
-                    unit="person", max_rows=rows * most, max_groups=most, max_rows_per_group=rows, bounds={"v": (0, 1_000)}, keys={"g": list(range(10_000))},
+                    unit="person", max_rows=rows * most, max_groups=most, max_rows_per_group=rows,
+                    bounds={"v": (0, 1_000)}, keys={"g": list(range(10_000))},
                     budget=sd.Budget(epsilon=3), ledger=":memory:",
                 ) as table:  # fmt: skip
                     asked = table.group_by("g").agg(n=sd.count(), total=sd.sum("v"), average=sd.mean("v"))

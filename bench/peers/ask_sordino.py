@@ -106,7 +106,8 @@ def median(folder: Path) -> Any:
 
 def groups(folder: Path, *, file: str, rows: int) -> Any:
     def once() -> None:
-        facts = {"unit": "person", "max_rows": 10, "max_groups": 10, "max_rows_per_group": 1, "bounds": {"v": (0, 1_000)}, "keys": {"g": list(range(10_000))}}
+        limits = {"unit": "person", "max_rows": 10, "max_groups": 10, "max_rows_per_group": 1}
+        facts = {**limits, "bounds": {"v": (0, 1_000)}, "keys": {"g": list(range(10_000))}}
         with opened(folder / file, **facts) as table:
             found = table.group_by("g").agg(n=sd.count(), total=sd.sum("v")).release(epsilon=1)
             assert len(found.to_dict()["n"]) == 10_000
@@ -117,7 +118,8 @@ def groups(folder: Path, *, file: str, rows: int) -> Any:
 def zips(folder: Path) -> Any:
     def once() -> None:
         public = {"zip": [f"10{z:03d}" for z in range(50)]}
-        with opened(folder / "zips.parquet", unit="person", max_rows=32, max_groups=4, max_rows_per_group=8, bounds={"income": ENDS}, keys=public) as table:
+        limits = {"unit": "person", "max_rows": 32, "max_groups": 4, "max_rows_per_group": 8}
+        with opened(folder / "zips.parquet", **limits, bounds={"income": ENDS}, keys=public) as table:
             assert len(table.group_by("zip").median("income").release(epsilon=1).to_dict()["zip"]) == 50
 
     return {"seconds": timed(once)}
