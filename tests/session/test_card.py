@@ -18,7 +18,7 @@ FACTS = [
 def test_every_card_says_who_is_protected_by_what_and_at_which_price(name, opened_once):
     card = QUESTIONS[name](fresh(opened_once)).release(epsilon=1).card
     assert [fact for fact in card if fact not in ("withheld", "bar about")] == FACTS
-    assert card["privacy unit"] == {"unit": "person", "relation": "add_remove", "max_rows": 3, "max_groups": 2}
+    assert card["privacy unit"] == {"unit": "person", "relation": "add_remove", "max_rows": 3, "max_groups": 2, "max_rows_per_group": 3}
     assert card["this release"]["epsilon"] == "1"
     assert card["so far"]["epsilon"] == 1.0
     assert card["so far"]["cap"] == 1_000_000.0

@@ -171,7 +171,7 @@ def test_a_lost_ledger_does_not_refill_the_budget(tmp_path):
 def test_a_table_says_who_is_protected_and_what_is_left():
     with table() as people:
         text = repr(people)
-        assert "unit 'person', at most 3 rows per group in 2 groups, add_remove" in text
+        assert "unit 'person', at most 3 rows of one person, in at most 2 groups, add_remove" in text
         assert "spent 0 of epsilon 1e+06" in text
     with table(unit=None, relation="replace", size=240) as people:
         assert "every row is a unit, replace" in repr(people)

@@ -8,11 +8,12 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from sordino.errors import QueryError
-from sordino.ledger import batch_cost
+from sordino.ledger import Asked, batch_cost
 from sordino.privacy.cost import Cost
 from sordino.privacy.number import as_epsilon, as_positive
 from sordino.session.execute import execute_batch
-from sordino.session.price import Offer, Wish, as_wish, meets, price
+from sordino.session.older import same_limits
+from sordino.session.price import Offer, Wish, meets, price
 from sordino.session.record import split
 from sordino.session.release import Release
 
@@ -71,7 +72,7 @@ class Batch:
         query = self.table.sql(question) if isinstance(question, str) else question
         if getattr(query, "table", None) is None or query.table.ledger is not self.table.ledger:
             raise QueryError("SRD-208", "a batch takes questions about tables of one ledger.", "Build them from the same table or dataset.")
-        wish = None if within is None else as_wish(within, tuple(query.asked.statistics))
+        wish = None if within is None else query.wished(within)
         member = Member(query, as_positive(weight, "weight"), wish)
         self.members.append(member)
         return member
@@ -99,7 +100,16 @@ class Batch:
     @property
     def key(self) -> bytes:
         """What makes a repeat of the whole batch free."""
-        return sha256(b"batch" + b"".join(member.query.key() for member in self.members)).digest()
+        return _key([member.query.key() for member in self.members])
+
+    @property
+    def charged(self) -> Asked:
+        """What the charge says it is for: each member's question, and the purse in the caller's words."""
+        members = tuple(member.query.charged for member in self.members)
+        old = [asked.older for asked in members if asked.older is not None]
+        shares = (f"within {m.query.said(within=m.wish)['within']}" if m.wish else str(m.weight) for m in self.members)
+        wish = {**({} if self.epsilon is None else {"epsilon": str(self.epsilon)}), "shares": "; ".join(shares)}
+        return Asked(self.key, members, wish=wish, older=_key(old) if len(old) == len(members) else None)
 
     @property
     def cost(self) -> Cost:
@@ -116,7 +126,7 @@ class Batch:
             marked = [replace(plan, facts={**plan.facts, "batch": together}) for plan in plans]
             pairs = [(plan, member.query.table.engine) for plan, member in zip(marked, self.members, strict=True)]
             log = self.table.log_failure
-            sealed = execute_batch(pairs, self.key, self.table.ledger, request=request, analyst=self.analyst, owner_log=log)
+            sealed = execute_batch(pairs, self.charged, self.table.ledger, request=request, analyst=self.analyst, owner_log=log)
             found = split(sealed)
         for member, data in zip(self.members, found, strict=True):
             member.release = Release.from_bytes(data, recalled=recalled, query=member.query)
@@ -126,9 +136,12 @@ class Batch:
     def _recall(self, plans: list[Settled]) -> list[bytes] | None:
         """The newest recorded batch in which every answer cost at least as much, or is as accurate as wished."""
         near = NEAR if any(member.wish for member in self.members) else 1  # what targets leave for the others is known to a few percent
-        for sealed in reversed(self.table.ledger.recall(self.key)):
+        older = self.charged.older
+        found = [] if older is None or not all(same_limits(m.query) for m in self.members) else [*self.table.ledger.recall(older)]
+        for sealed in reversed([*found, *self.table.ledger.recall(self.key)]):
             answers = split(sealed)
-            parts = zip(self.members, plans, (Release.from_bytes(data) for data in answers), strict=True)
+            shown = (Release.from_bytes(data, query=m.query) for m, data in zip(self.members, answers, strict=True))
+            parts = zip(self.members, plans, shown, strict=True)
             if all(meets(r, m.wish) if m.wish else r.cost.exact.epsilon >= near * plan.cost.epsilon for m, plan, r in parts):
                 return answers
         return None
@@ -147,6 +160,10 @@ class Batch:
     def __repr__(self) -> str:
         state = "released" if self.done else "nothing read, nothing spent"
         return f"Batch of {len(self.members)} questions about {self.table.name!r}; {state}"
+
+
+def _key(keys: list[bytes]) -> bytes:
+    return sha256(b"batch" + b"".join(keys)).digest()
 
 
 def as_batch(table: Table, epsilon: Any, delta: Any, analyst: str | None) -> Batch:
