@@ -1,4 +1,4 @@
-"""Answers of format 1 in the ledger they were sealed in: used again where labels and limits agree, otherwise left with a word in the log."""
+"""Answers of format 1, in their own ledger: used again where labels and limits agree, otherwise left with a line in the log."""
 
 from __future__ import annotations
 
