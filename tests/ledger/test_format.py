@@ -155,6 +155,13 @@ def test_a_batch_says_what_each_of_its_members_asked(where, dataset):
         assert book.verify()
 
 
+def test_a_batch_has_a_cost_for_every_question(where, dataset):
+    with open_book(where, dataset=dataset) as book:
+        with pytest.raises(QueryError, match="SRD-106"):
+            book.charge_batch("b", Asked(key(), (Asked(key("a")),)), [TENTH, TENTH])
+        assert book.entries() == []
+
+
 def test_a_bundle_is_paid_for_once_and_names_its_members(where, dataset):
     asked = Asked(key("both"), (Asked(key("a")), Asked(key("b"))), Limits(1, 1, 1), {"note": 80})
     with open_book(where, dataset=dataset) as book:
@@ -181,6 +188,9 @@ def test_a_book_with_an_entry_of_format_3_is_not_read(tmp_path):
         book.entries()
     with open_book(path) as book, pytest.raises(LedgerError, match=r"SRD-604: .*newer"):
         book.charge("r", key(), TENTH)
+    for work in (upgrade, lambda where: adopt(where, epsilon=0)):
+        with pytest.raises(LedgerError, match=r"SRD-604: .*newer"):
+            work(path)
 
 
 def test_an_upgrade_is_one_way_keeps_a_copy_and_changes_nothing_else(adopted):

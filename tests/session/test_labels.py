@@ -144,6 +144,29 @@ def test_members_of_a_batch_are_known_with_their_costs():
         assert found[1].names == ("a", "b")
 
 
+def test_equal_questions_of_a_batch_are_one_draw_with_their_weights_together():
+    with table() as people:
+        with people.batch(epsilon=4) as batch:
+            one, other = batch.ask(people.count()), batch.ask(people.agg(n=sd.count()))
+            mean = batch.ask(people.mean("age"), weight=2)
+        assert one.value == other.value
+        assert (one.names, other.names, one.sealed) == (("count",), ("n",), other.sealed)
+        assert one.cost.epsilon == mean.cost.epsilon == 2
+        (entry,) = people.ledger.entries()
+        assert len(entry.members) == 2
+        assert people.budget.spent == pytest.approx(4)
+
+
+def test_of_equal_questions_in_a_batch_the_narrower_target_counts():
+    with table(size=240) as people:
+        with people.batch() as batch:
+            wide = batch.ask(people.agg(n=sd.count(), s=sd.sum("age")), within={"n": 60, "s": 4_000})
+            narrow = batch.ask(people.agg(total=sd.sum("age"), rows=sd.count()), within={"rows": 20})
+        assert (wide.answers["n_high"][0] - wide.answers["n_low"][0]) / 2 <= 20
+        assert wide.sealed == narrow.sealed
+        assert len(people.ledger.entries()[0].members) == 1
+
+
 def test_a_repeated_request_returns_its_bytes_though_its_wish_has_another_price_now():
     with table() as people:
         asked = people.where("age > 20").agg(n=sd.count(), a=sd.mean("age"))

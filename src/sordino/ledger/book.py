@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from sordino.errors import LedgerError, ReleaseFailed, SordinoError
+from sordino.errors import LedgerError, QueryError, ReleaseFailed, SordinoError
 from sordino.ledger.asked import Asked, as_asked
 from sordino.ledger.balance import Balance
 from sordino.ledger.batch import offers
@@ -63,7 +63,11 @@ class Book:
 
     def charge_batch(self, request: str, asked: Asked | bytes, costs: Sequence[Cost], analyst: str | None = None) -> Entry:
         """Reserve several releases at once, all or nothing, as the cheapest offer that fits."""
-        return self._pay(request, as_asked(asked), offers(costs, self.terms.budget), analyst, tuple(costs))
+        said = as_asked(asked)
+        if said.members and len(said.members) != len(costs):
+            what = f"the batch has {len(said.members)} questions and {len(costs)} costs."
+            raise QueryError("SRD-106", what, "Give one cost for every question.")
+        return self._pay(request, said, offers(costs, self.terms.budget), analyst, tuple(costs))
 
     def _pay(self, request: str, asked: Asked, ways: tuple[Offer, ...], analyst: str | None, members: tuple[Cost, ...] = ()) -> Entry:
         self._trust()
@@ -99,6 +103,12 @@ class Book:
             code, fix = ("SRD-604", "Upgrade Sordino.") if check.newer else ("SRD-601", "Restore the ledger from a backup and adopt it.")
             self._frozen = LedgerError(code, f"the ledger is {check}.", fix, at=check.at)
         return check
+
+    def verified(self) -> Book:
+        """This book, if its chain is whole and of a format that is known here."""
+        self.verify()
+        self._trust()
+        return self
 
     def export(self) -> str:
         """The book as JSON lines, ready for `verify_export` on a machine that has never seen the ledger."""

@@ -85,6 +85,7 @@ class PostgresPage:
 
     def __init__(self, connection: psycopg.Connection[Any], ledger: str) -> None:
         self.connection, self._ledger = connection, ledger
+        self._version = VERSION
         self.changed = False
 
     def _ask(self, statement: str, *parameters: Any) -> list[Any]:
@@ -98,18 +99,20 @@ class PostgresPage:
 
     def lock(self) -> None:
         take = "SELECT version FROM sordino_head WHERE ledger = %s FOR UPDATE"
-        if not self._ask(take, self._ledger):
+        found = self._ask(take, self._ledger)
+        if not found:
             self.changed = True
             make = "INSERT INTO sordino_head(ledger, version, count) VALUES (%s, %s, 0) ON CONFLICT DO NOTHING"
             self.connection.execute(make, (self._ledger, VERSION))
-            self._ask(take, self._ledger)
+            found = self._ask(take, self._ledger)
+        self._version = int(found[0][0])
 
     def head(self) -> Head | None:
         found = self._ask("SELECT count, hash, state FROM sordino_head WHERE ledger = %s AND count > 0", self._ledger)
         return Head(*found[0]) if found else None
 
     def version(self) -> int:
-        return int(self._ask("SELECT version FROM sordino_head WHERE ledger = %s", self._ledger)[0][0])
+        return self._version
 
     def upgrade(self) -> None:
         """No copy is made here: the database's owner has backups, and the records before this one stay as they are."""

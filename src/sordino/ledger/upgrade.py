@@ -38,10 +38,7 @@ def upgrade(where: Where, *, dataset: str | None = None, witness: Where | None =
     try:
         if store.head() is None:
             raise LedgerError("SRD-604", "there is no ledger at this address.", "Give the path or DSN of a ledger.")
-        book = whole_book(store, witness, state)
-        check = book.verify()
-        if not check:
-            raise LedgerError("SRD-601", f"the ledger is {check}.", "Restore a whole copy and adopt that one.", at=check.at)
+        book = whole_book(store, witness, state).verified()
         before = FORMAT
 
         def work(clerk: Clerk, _: Page) -> None:

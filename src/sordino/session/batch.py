@@ -77,13 +77,23 @@ class Batch:
         self.members.append(member)
         return member
 
+    @property
+    def drawn(self) -> list[Member]:
+        """One member for each distinct question: who asks the same shares one draw, with the weights together or the narrower target."""
+        found: dict[bytes, Member] = {}
+        for member in self.members:
+            first = found.get(member.query.key())
+            found[member.query.key()] = member if first is None else _together(first, member)
+        return list(found.values())
+
     def settle(self) -> list[Settled]:
-        """Every question with its price: targets first, the rest by weight. Public facts only."""
+        """Every distinct question with its price: targets first, the rest by weight. Public facts only."""
         if not self.members:
             raise QueryError("SRD-208", "the batch asks nothing.", "Add questions with batch.ask(...).")
-        offers = {id(m): price(m.query, m.wish, self.delta) for m in self.members if m.wish is not None}
+        drawn = self.drawn
+        offers = {id(m): price(m.query, m.wish, self.delta) for m in drawn if m.wish is not None}
         promised = sum((offer.epsilon for offer in offers.values()), Fraction(0))
-        others = [member for member in self.members if member.wish is None]
+        others = [member for member in drawn if member.wish is None]
         if others and self.epsilon is None:
             raise QueryError("SRD-101", "a batch needs a price.", "Give epsilon=, or within= for every question.")
         left = (self.epsilon or promised) - promised
@@ -92,7 +102,7 @@ class Batch:
             raise QueryError("SRD-101", what, "Ask for less accuracy, or give the batch a larger epsilon.")
         total = sum((member.weight for member in others), Fraction(0))
         plans = []
-        for member in self.members:
+        for member in drawn:
             offer = offers.get(id(member)) or Offer(left * member.weight / total)
             plans.append(member.query.settle(offer.epsilon, self.delta, weights=offer.weights, way=offer.way))
         return plans
@@ -100,16 +110,17 @@ class Batch:
     @property
     def key(self) -> bytes:
         """What makes a repeat of the whole batch free."""
-        return _key([member.query.key() for member in self.members])
+        return _key([member.query.key() for member in self.drawn])
 
     @property
     def charged(self) -> Asked:
         """What the charge says it is for: each member's question, and the purse in the caller's words."""
-        members = tuple(member.query.charged for member in self.members)
-        old = [asked.older for asked in members if asked.older is not None]
-        shares = (f"within {m.query.said(within=m.wish)['within']}" if m.wish else str(m.weight) for m in self.members)
+        drawn = self.drawn
+        shares = (f"within {m.query.said(within=m.wish)['within']}" if m.wish else str(m.weight) for m in drawn)
         wish = {**({} if self.epsilon is None else {"epsilon": str(self.epsilon)}), "shares": "; ".join(shares)}
-        return Asked(self.key, members, wish=wish, older=_key(old) if len(old) == len(members) else None)
+        old = [asked for member in self.members if (asked := member.query.charged.older) is not None]  # format 1 drew for each of them
+        older = _key(old) if len(old) == len(self.members) == len(drawn) else None
+        return Asked(self.key, tuple(member.query.charged for member in drawn), wish=wish, older=older)
 
     @property
     def cost(self) -> Cost:
@@ -124,24 +135,26 @@ class Batch:
         if found is None:
             together = f"one of {len(plans)} releases charged as one event"
             marked = [replace(plan, facts={**plan.facts, "batch": together}) for plan in plans]
-            pairs = [(plan, member.query.table.engine) for plan, member in zip(marked, self.members, strict=True)]
+            pairs = [(plan, member.query.table.engine) for plan, member in zip(marked, self.drawn, strict=True)]
             log = self.table.log_failure
             sealed = execute_batch(pairs, self.charged, self.table.ledger, request=request, analyst=self.analyst, owner_log=log)
             found = split(sealed)
-        for member, data in zip(self.members, found, strict=True):
-            member.release = Release.from_bytes(data, recalled=recalled, query=member.query)
+        answers = dict(zip((member.query.key() for member in self.drawn), found, strict=True))
+        for member in self.members:
+            member.release = Release.from_bytes(answers[member.query.key()], recalled=recalled, query=member.query)
         self.done = True
         return self.releases
 
     def _recall(self, plans: list[Settled]) -> list[bytes] | None:
         """The newest recorded batch in which every answer cost at least as much, or is as accurate as wished."""
-        near = NEAR if any(member.wish for member in self.members) else 1  # what targets leave for the others is known to a few percent
+        drawn = self.drawn
+        near = NEAR if any(member.wish for member in drawn) else 1  # what targets leave for the others is known to a few percent
         older = self.charged.older
-        found = [] if older is None or not all(same_limits(m.query) for m in self.members) else [*self.table.ledger.recall(older)]
+        found = [] if older is None or not all(same_limits(m.query) for m in drawn) else [*self.table.ledger.recall(older)]
         for sealed in reversed([*found, *self.table.ledger.recall(self.key)]):
             answers = split(sealed)
-            shown = (Release.from_bytes(data, query=m.query) for m, data in zip(self.members, answers, strict=True))
-            parts = zip(self.members, plans, shown, strict=True)
+            shown = (Release.from_bytes(data, query=m.query) for m, data in zip(drawn, answers, strict=True))
+            parts = zip(drawn, plans, shown, strict=True)
             if all(meets(r, m.wish) if m.wish else r.cost.exact.epsilon >= near * plan.cost.epsilon for m, plan, r in parts):
                 return answers
         return None
@@ -160,6 +173,18 @@ class Batch:
     def __repr__(self) -> str:
         state = "released" if self.done else "nothing read, nothing spent"
         return f"Batch of {len(self.members)} questions about {self.table.name!r}; {state}"
+
+
+def _together(first: Member, other: Member) -> Member:
+    """Two members who ask the same, as one: the narrower of two targets, a target rather than a share, or both shares."""
+    if first.wish is None and other.wish is None:
+        return Member(first.query, first.weight + other.weight, None)
+    mine = {label: name for name, label in first.query.labels.sealed.items()}  # by the book's names, which they have in common
+    wish = dict(first.wish or {})
+    for name, width in (other.wish or {}).items():
+        here = mine[other.query.labels.canonical[name]]
+        wish[here] = min(width, wish.get(here, width))
+    return Member(first.query, first.weight, wish)
 
 
 def _key(keys: list[bytes]) -> bytes:

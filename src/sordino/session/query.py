@@ -248,13 +248,13 @@ class Query(Verbs):
         )
         return replace(Release.from_bytes(sealed, query=self), more=self.table.budget.more(plan.cost))
 
-    def recorded(self) -> list[Release]:
-        """Every recorded answer to this question, oldest first; open to every analyst of the dataset."""
-        return [Release.from_bytes(item, recalled=True, query=self) for item in self.sealed()]
+    def recorded(self, *, older: bool = True) -> list[Release]:
+        """Every recorded answer to this question, oldest first; open to every analyst of the dataset. `older` are those of format 1."""
+        return [Release.from_bytes(item, recalled=True, query=self) for item in self.sealed(older=older)]
 
-    def sealed(self, *, quiet: bool = False) -> list[bytes]:
+    def sealed(self, *, older: bool = True, quiet: bool = False) -> list[bytes]:
         """The same as the book has them; those of format 1 came first."""
-        return [*older_answers(self, quiet=quiet), *self.table.ledger.recall(self.key())]
+        return [*(older_answers(self, quiet=quiet) if older else ()), *self.table.ledger.recall(self.key())]
 
     def recall(self, epsilon: Fraction | None, wish: Wish | None = None, *, ranks: bool = False) -> Release | None:
         """The recorded answer with the largest epsilon among those that satisfy the wish; the oldest on ties."""
@@ -283,7 +283,8 @@ class Query(Verbs):
         before it is charged.
         """
         wish = self.wished(within)
-        good, found = self.recall(None, wish), self.recorded()
+        good = self.recall(None, wish)
+        found = self.recorded(older=False)  # what is averaged must have the noise that today's plan has at its price
         if good is not None:
             return good
         known = [noise for item in found if (noise := noise_of(self, item.cost.exact.epsilon)) is not None]
