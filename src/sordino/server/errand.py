@@ -163,10 +163,10 @@ class Errand:
 
     def _replayed(self, earlier: Entry) -> Paid:
         """The same request again, perhaps after a crash: it is told from another one by the words of its record's own format."""
-        wish, asked = self.wish, self.query.charged
+        wish = self.wish
         said = self.query.said(epsilon=wish.epsilon, delta=wish.delta, within=wish.within, within_rank=wish.within_rank)
         known = None if earlier.asked is None else earlier.asked.wish
-        if earlier.key != (asked.older if earlier.format == 1 else asked.key) or (known is not None and known != said):
+        if earlier.key != (self.query.older if earlier.format == 1 else self.key) or (known is not None and known != said):
             raise reused()
         if earlier.answer is None:
             raise ReleaseFailed("SRD-402", "The charge stands and no answer was recorded.", "Ask again as a new release.")

@@ -118,7 +118,7 @@ class Batch:
         drawn = self.drawn
         shares = (f"within {m.query.said(within=m.wish)['within']}" if m.wish else str(m.weight) for m in drawn)
         wish = {**({} if self.epsilon is None else {"epsilon": str(self.epsilon)}), "shares": "; ".join(shares)}
-        old = [asked for member in self.members if (asked := member.query.charged.older) is not None]  # format 1 drew for each of them
+        old = [asked for member in self.members if (asked := member.query.older) is not None]  # format 1 drew for each of them
         older = _key(old) if len(old) == len(self.members) == len(drawn) else None
         return Asked(self.key, tuple(member.query.charged for member in drawn), wish=wish, older=older)
 

@@ -47,7 +47,7 @@ def same_limits(query: Query) -> bool:
 
 def older_answers(query: Query, *, quiet: bool = False) -> Sequence[bytes]:
     """The sealed answers of format 1 to this question, oldest first. Under other limits they are left alone, and the log says so once."""
-    key = query.charged.older
+    key = query.older
     found = () if key is None else query.table.ledger.recall(key)
     if not found or same_limits(query):
         return found

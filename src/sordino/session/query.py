@@ -179,7 +179,12 @@ class Query(Verbs):
         alone = [replace(drawn, statistics={label: statistic}) for label, statistic in drawn.statistics.items()]
         words = [question(item, table.unit, fold_ids=table.fold_ids) for item in (alone if len(alone) > 1 else ())]
         members = tuple(Asked(recall_key(table.dataset, table.version, said)) for said in words)
-        return Asked(self.key(), members, Limits.of(table.unit), self.words["text"], older=older_key(self))
+        return Asked(self.key(), members, Limits.of(table.unit), self.words["text"], older=self.older)
+
+    @cached_property
+    def older(self) -> bytes | None:
+        """The key this question had in format 1, if its book may hold answers under it."""
+        return older_key(self)
 
     def key(self) -> bytes:
         """What makes a repeat of this question free."""
