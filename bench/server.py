@@ -34,6 +34,7 @@ PATIENCE, SHARE = 0.1, 0.25  # seconds for a price list, 99 times in 100; of the
 LOOKS, EVERY = 150, 10  # price lists of each analyst before the load, and how many asks there are for one more
 DATASET = """
 [dataset]
+format = 2
 name = "bench"
 ledger = "bench.ledger"
 [privacy]

@@ -118,7 +118,7 @@ def test_the_smooth_sensitivity_of_hubers_mean_has_the_order_of_its_gross_error_
 
 
 def test_a_delta_near_one_over_n_is_called_unsafe(tmp_path, capsys):
-    head = '[dataset]\nname = "d"\nledger = "d.ledger"\n[privacy]\n[budget]\nepsilon = 1\n'
+    head = '[dataset]\nformat = 2\nname = "d"\nledger = "d.ledger"\n[privacy]\n[budget]\nepsilon = 1\n'
     rest = '[tables.t]\nsource = "t.csv"\nsize = 1000\n[tables.t.columns]\nx = { type = "bool" }\n'
     (tmp_path / "t.csv").write_text("x\n")
     for delta, code in (("1e-3", 5), ("1e-8", 0)):

@@ -28,6 +28,7 @@ __all__ = ["main", "offer"]
 WIDE = 10**6
 PAGE = "http://127.0.0.1:8765/datasets"
 DATASET = """[dataset]
+format = 2
 name = "hospital"
 ledger = "hospital.ledger"
 witness = "hospital.witness"

@@ -245,7 +245,7 @@ def test_init_asks_six_questions_and_reads_the_header_alone(messy, tmp_path, mon
     out = capsys.readouterr().out
     assert "next: sordino check visits.toml" in out
     assert main(["check"]) == 0
-    assert "at most 4 rows per group in 2 groups" in " ".join(capsys.readouterr().out.split())
+    assert "at most 4 rows of one person, in at most 2 groups" in " ".join(capsys.readouterr().out.split())
 
 
 def test_on_a_terminal_the_price_is_shown_and_asked_before_it_is_paid(ready, monkeypatch, capsys):

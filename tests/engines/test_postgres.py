@@ -171,6 +171,7 @@ def test_a_dataset_file_may_name_a_table_in_postgres(postgres: Any, ages: str, t
     file = tmp_path / "people.toml"
     file.write_text(f"""
         [dataset]
+        format = 2
         name = "people"
         ledger = "people.ledger"
         [privacy]

@@ -68,11 +68,11 @@ def test_the_file_says_what_it_is(old):
 
 def test_an_older_library_refuses_a_newer_file(old):
     connection = sqlite3.connect(old)
-    connection.execute("PRAGMA user_version=2")
+    connection.execute("PRAGMA user_version=3")
     connection.close()
     with pytest.raises(LedgerError, match="newer") as refusal:
         read_ledger(old)
-    assert (refusal.value.code, refusal.value.facts["version"]) == ("SRD-604", 2)
+    assert (refusal.value.code, refusal.value.facts["version"]) == ("SRD-604", 3)
     with pytest.raises(LedgerError, match="newer"):
         open_book(old)
 
@@ -82,8 +82,8 @@ def test_a_migration_copies_first_goes_forward_and_leaves_the_chain_alone(tmp_pa
     with open_book(path) as book:
         book.seal(book.charge("r", key(), TENTH), b"answer")
         head = book.head
-    monkeypatch.setattr(migration, "VERSION", 2)
-    monkeypatch.setattr(migration, "MIGRATIONS", {1: lambda connection: connection.execute("ALTER TABLE entry ADD COLUMN note TEXT")})
+    monkeypatch.setattr(migration, "VERSION", 3)
+    monkeypatch.setattr(migration, "MIGRATIONS", {2: lambda connection: connection.execute("ALTER TABLE entry ADD COLUMN note TEXT")})
     with open_book(path) as book:
         assert book.head == head
         assert book.charge("s", key(), TENTH).state == "new"
@@ -91,7 +91,7 @@ def test_a_migration_copies_first_goes_forward_and_leaves_the_chain_alone(tmp_pa
     monkeypatch.undo()
     with pytest.raises(LedgerError, match="newer"):
         open_book(path, state=tmp_path / "state")
-    with read_ledger(tmp_path / "people.ledger.format1") as copy:
+    with read_ledger(tmp_path / "people.ledger.format2") as copy:
         assert copy.head == head
 
 
@@ -105,8 +105,8 @@ def test_a_migration_that_fails_changes_nothing(tmp_path, monkeypatch):
         raise sqlite3.OperationalError("disk full")
 
     with monkeypatch.context() as patch:
-        patch.setattr(migration, "VERSION", 2)
-        patch.setattr(migration, "MIGRATIONS", {1: stumble})
+        patch.setattr(migration, "VERSION", 3)
+        patch.setattr(migration, "MIGRATIONS", {2: stumble})
         with pytest.raises(LedgerError, match="SRD-603"):
             open_book(path)
     with open_book(path) as book:

@@ -9,11 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sordino.errors import BudgetExceeded, LedgerError, QueryError
+from sordino.ledger import Asked, Limits
 from sordino.ledger.record import as_key, as_text, canonical, canonical_charge, canonical_parts, read
 from sordino.privacy.cost import Cost
 
 from .scenes import TENTH, key, open_book
 
+ASKED = [
+    Asked(b"\x00\xff"),
+    Asked(key(), (Asked(key("a")), Asked(key("b"))), Limits(8, 4, 2), {"na\u00efve": 12, "a": 3}, {"epsilon": "1/2"}),
+    Asked(key(), (Asked(key("c"), (Asked(key("d")),), Limits(1, 1, 1)),), None, {}, {}),
+]
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(), lambda v: st.lists(v) | st.dictionaries(st.text(), v), max_leaves=10
 )
@@ -38,9 +44,9 @@ def test_what_is_not_a_record_is_refused(text):
         read(text)
 
 
-@pytest.mark.parametrize("text", [b'{"format":2,"kind":"charge"}', b'{"format":1,"kind":"future"}'])
+@pytest.mark.parametrize("text", [b'{"format":3,"kind":"charge"}', b'{"format":1,"kind":"future"}', b'{"format":2,"kind":"future"}'])
 def test_a_record_from_the_future_is_refused(text):
-    with pytest.raises(LedgerError, match="SRD-604"):
+    with pytest.raises(LedgerError, match=r"SRD-604: .*newer"):
         read(text)
 
 
@@ -73,7 +79,35 @@ def test_odd_names_go_through_every_store(where, dataset):
 
 @pytest.mark.parametrize("analyst", [None, "amina", 'q"uo\\te', "é ü 漢"])
 @pytest.mark.parametrize("request_id", ["1-2", 'a"b', "ключ"])
-def test_the_spelled_out_charge_is_the_canonical_one(analyst, request_id):
-    parts = {"charged": {"delta": "0", "loss": "1/10"}, "cost": Cost.gaussian("0.01", "0.5", "1e-6").to_dict()}
-    whole = {"format": 1, "kind": "charge", "number": 7, "analyst": analyst, "key": "00ff", "request": request_id, **parts}
-    assert canonical_charge(canonical_parts(**parts), analyst, b"\x00\xff", 7, request_id) == canonical(whole)
+@pytest.mark.parametrize("asked", ASKED)
+def test_the_spelled_out_charge_is_the_canonical_one(analyst, request_id, asked):
+    composed = Cost.sum([(Cost.gaussian("0.01", "0.5", "1e-6"), 2), (Cost.laplace("0.1"), 1)])
+    parts = {"charged": {"delta": "0", "loss": "1/10"}, "cost": composed.to_dict()}
+    at = "2025-11-16T02:21:07Z"
+    whole = {"format": 2, "kind": "charge", "number": 7, "analyst": analyst, "at": at, "request": request_id, **asked.to_dict(), **parts}
+    assert canonical_charge(canonical_parts(**parts), asked.spelled, at, 7, analyst=analyst, request=request_id) == canonical(whole)
+
+
+@pytest.mark.parametrize("asked", ASKED)
+def test_what_a_charge_was_for_is_read_back_as_it_was(asked):
+    assert Asked.from_dict(json.loads(canonical(asked.to_dict()))) == asked
+
+
+def test_a_charge_says_when_it_was_written_and_nothing_is_computed_from_that(monkeypatch):
+    with open_book(":memory:") as book:
+        monkeypatch.setattr("time.time", lambda: 1_763_259_667.9)
+        first = book.charge("first", key(), TENTH)
+        monkeypatch.setattr("time.time", lambda: 5.0)  # a clock that was set back by half a century
+        second = book.charge("second", key(), TENTH)
+        assert (first.at, second.at) == ("2025-11-16T02:21:07Z", "1970-01-01T00:00:05Z")
+        assert [entry.at for entry in book.entries()] == [first.at, second.at]
+        assert book.verify()
+        assert float(book.budget.exact["spent"]) == 0.2
+
+
+def test_a_question_that_cannot_be_written_down_is_refused_at_the_door():
+    with open_book(":memory:") as book:
+        for broken in (Asked(key(), limits=(1, 2, 3)), Asked(key(), members=("x",)), Asked(key(), text={"a": object()})):
+            with pytest.raises(QueryError, match="SRD-106"):
+                book.charge("r", broken, TENTH)
+        assert book.entries() == []

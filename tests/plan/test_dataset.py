@@ -10,8 +10,8 @@ from sordino.plan.dataset import Allowance, read_dataset
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
 
-EXAMPLE = """
-[dataset]
+EXAMPLE = """[dataset]
+format = 2
 name = "hospital-2025"
 version = "1"
 ledger = "hospital.ledger"             # or postgres:// ; paths are relative to this file; unknown keys are errors
@@ -44,8 +44,8 @@ unique = ["region"]
 [server]
 tick_ms = 500
 """
-SMALL = """
-[dataset]
+SMALL = """[dataset]
+format = 2
 name = "d"
 ledger = "d.ledger"
 [privacy]

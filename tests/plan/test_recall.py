@@ -11,7 +11,7 @@ import pytest
 from schema.worlds import COLUMNS
 from sordino.errors import QueryError
 from sordino.plan.query import Query
-from sordino.plan.recall import question, recall_key
+from sordino.plan.recall import question, question_format_1, recall_key
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
 from sordino.statistics.port import Counted
@@ -21,7 +21,9 @@ from .fakes import COUNT, MEAN, MEDIAN, Fake
 PEOPLE = Query("people", COLUMNS)
 PERSON, ROW = PrivacyUnit("person", max_rows=8, max_groups=4), PrivacyUnit()
 ASKED = PEOPLE.with_where("age >= 18 AND sex = 'f'").group_by("sex").agg(n=COUNT, med=MEDIAN)
-GOLDEN = "99c43311645534860fbafbbdd652b1cef6d499deac93eb1836944418bd66bb86"
+GOLDEN_1 = "99c43311645534860fbafbbdd652b1cef6d499deac93eb1836944418bd66bb86"
+GOLDEN = "9468ff4ec6107250a9bf600ef939637415ae52c017d8a13564f2b5f56114bb2e"
+FACTS = {"table", "where", "by", "statistics", "columns", "unit", "fold_ids", "relation", "max_rows", "max_groups"}
 
 
 def _key(query=ASKED, unit=PERSON, dataset="d", version="1", mechanism=None, **more):
@@ -31,7 +33,8 @@ def _key(query=ASKED, unit=PERSON, dataset="d", version="1", mechanism=None, **m
 def test_the_question_is_plain_json_without_a_price():
     asked = question(ASKED, PERSON)
     assert json.loads(json.dumps(asked)) == asked
-    assert set(asked) == {"table", "where", "by", "statistics", "columns", "unit", "fold_ids", "relation", "max_rows", "max_groups"}
+    assert set(asked) == FACTS | {"max_rows_per_group", "text"}
+    assert asked["statistics"] == [MEDIAN.question(), COUNT.question()], "in one order, that of their spelling"
     assert asked["columns"]["income"]["grid"] == ["1/536870912", 0, 536870912000000]
     assert asked["columns"]["sex"]["keys"] == [["text", "f"], ["text", "m"]]
     assert set(asked["columns"]) == {"age", "income", "sex"}
@@ -71,6 +74,7 @@ def test_another_question_has_another_key():
         _key(_changed("sex", keys=None)),
         _key(_changed("income", type="int")),
         _key(unit=replace(PERSON, max_rows=9)),
+        _key(unit=replace(PERSON, max_rows_per_group=2)),
         _key(unit=replace(PERSON, max_groups=5)),
         _key(unit=replace(PERSON, relation="replace")),
         _key(unit=ROW),
@@ -80,15 +84,33 @@ def test_another_question_has_another_key():
         _key(PEOPLE.with_where("age >= 18 AND sex = 'f'").group_by("sex").agg(n=COUNT, med=replace(MEDIAN, level="9/10"))),
         _key(ASKED.with_where("income < 500000")),
         _key(PEOPLE.agg(n=COUNT)),
-        _key(PEOPLE.agg(m=COUNT)),
         _key(PEOPLE.agg(n=Fake("count", cells=Counted("sex")))),
     ]
     assert len(set(others)) == len(others)
     assert all(len(key) == 32 for key in others)
 
 
+def test_labels_are_no_part_of_the_question():
+    assert _key(PEOPLE.agg(n=COUNT)) == _key(PEOPLE.agg(m=COUNT)) == _key(PEOPLE.agg(a=COUNT, b=COUNT))
+    assert _key(PEOPLE.agg(n=COUNT, m=MEAN)) == _key(PEOPLE.agg(m=COUNT, n=MEAN)) == _key(PEOPLE.agg(x=MEAN, y=COUNT, z=COUNT))
+
+
+def test_a_limit_by_group_that_limits_nothing_is_no_other_question():
+    assert _key(unit=replace(PERSON, max_rows_per_group=8)) == _key(unit=replace(PERSON, max_rows_per_group=9)) == _key()
+
+
 def test_the_key_never_changes():
     assert _key().hex() == GOLDEN, "a changed key makes every analyst pay again: raise the format and say so"
+
+
+def test_the_key_of_format_1_is_frozen():
+    """It is how answers recorded under that format are found."""
+    asked = question_format_1(ASKED, PERSON)
+    assert set(asked) == FACTS
+    assert asked["statistics"] == {"n": COUNT.question(), "med": MEDIAN.question()}
+    assert recall_key("d", "1", asked, format=1).hex() == GOLDEN_1
+    upgraded = replace(PERSON, max_rows=32, max_rows_per_group=8)
+    assert question_format_1(ASKED, upgraded) == asked, "format 1 wrote the limit of each group"
 
 
 def test_the_key_is_the_same_in_another_process():

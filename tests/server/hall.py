@@ -16,6 +16,7 @@ from sordino.server.token import Tokens
 HOME = "https://testserver"
 DATASET = """
 [dataset]
+format = 2
 name = "{name}"
 ledger = "{ledger}"
 owner_log = "owner.log"

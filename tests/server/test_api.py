@@ -30,9 +30,15 @@ def test_a_question_is_planned_previewed_paid_and_shown_again(hall):
     assert answer["paid"] is True
     assert hall.spent(token) == pytest.approx(shown["best"]["epsilon"])
     assert hall.ask("GET", f"/v1/plans/{plan}/preview?within=45", token).json()["recorded"] == answer["id"]
-    again = hall.ask("GET", f"/v1/releases/{answer['id']}", token).json()
+    again = hall.ask("GET", f"/v1/releases/{answer['id']}?plan={plan}", token).json()
     assert again["columns"] == answer["columns"]
-    card = hall.ask("GET", f"/v1/releases/{answer['id']}/card", token).json()
+    book = hall.ask("GET", f"/v1/releases/{answer['id']}", token).json()
+    assert list(book["columns"].values()) == list(answer["columns"].values())
+    assert (list(answer["columns"]), list(book["columns"])) == (["n", "n_low", "n_high"], ["count", "count_low", "count_high"])
+    assert book["record"] == again["record"] == answer["record"]
+    other = hall.plan(token, "SELECT COUNT(*) AS m FROM admissions WHERE age > 3 ORDER BY m")
+    assert hall.ask("GET", f"/v1/releases/{answer['id']}?plan={other}", token).json() == book, "a plan of another question changes nothing"
+    card = hall.ask("GET", f"/v1/releases/{answer['id']}/card?plan={plan}", token).json()
     assert card == answer["card"]
     assert card["privacy unit"]["unit"] == "patient"
     sealed = hall.app.app.app.state.house.datasets["hospital"].ledger.entries()[0].answer

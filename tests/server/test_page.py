@@ -114,8 +114,10 @@ def test_a_question_from_the_builder_to_the_exported_answer(hall, browser):
         assert words in result.text
     id = paid.headers["location"].split("/")[-1].partition("?")[0]
     assert f"Open release {id}" in browser.get("/ask", sql=SEX, within="45").text
+    link = re.search(rf'href="(/releases/{id}\.csv\?plan=[^"]+)"', result.text)[1]
+    assert hall.ask("GET", link).text.splitlines()[0] == "sex,n,n_low,n_high"
     table = hall.ask("GET", f"/releases/{id}.csv")
-    assert table.text.splitlines()[0] == "sex,n,n_low,n_high"
+    assert table.text.splitlines()[0] == "sex,count,count_low,count_high"
     assert table.headers["content-disposition"] == f'attachment; filename="{id}.csv"'
     assert hall.ask("GET", f"/releases/{id}.json").json()["card"]["release"] == id
     assert "Claim card" in hall.ask("GET", f"/releases/{id}.card.html").text

@@ -131,6 +131,11 @@ def test_connect_speaks_the_same_verbs(tmp_path):
         assert remote.release(release.id).card == release.card
         grouped = remote.admissions.group_by("sex").agg(n="COUNT(*)", mid="MEDIAN(cost)").release(epsilon="0.3")
         assert grouped.to_dict()["sex"] == ["f", "m", "x"]
+        assert list(grouped.to_dict())[:2] == ["sex", "n"]
+        renamed = remote.admissions.group_by("sex").agg(middle="MEDIAN(cost)", number="COUNT(*)").release(epsilon="0.3")
+        assert (renamed.id, renamed.recalled, renamed.names) == (grouped.id, True, ("middle", "number"))
+        assert renamed.to_dict()["number"] == grouped.to_dict()["n"]
+        assert list(renamed.card["question"]["statistics"]) == ["middle", "number"]
         for verb in ("sum", "mean", "median", "min", "max", "variance", "std"):
             assert getattr(remote.admissions, verb)("age").id
         assert remote.admissions.quantile("cost", 0.9).id

@@ -9,6 +9,7 @@ from sordino.errors import BudgetExceeded, LedgerError, QueryError
 
 HOSPITAL = """
 [dataset]
+format = 2
 name = "hospital-2025"
 version = "1"
 ledger = "hospital.ledger"

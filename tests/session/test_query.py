@@ -60,7 +60,7 @@ def test_the_oldest_answer_wins_among_equals():
     "other",
     [
         lambda t: t.sum("age"), lambda t: t.where("age > 3").count(), lambda t: t.group_by("sex").count(), lambda t: t.count_units(),
-        lambda t: t.agg(n=sd.count()), lambda t: t.where("age > 4").count(),
+        lambda t: t.where("age > 4").count(), lambda t: t.agg(n=sd.count(), m=sd.sum("age")),
     ],
 )  # fmt: skip
 def test_another_question_pays(other):

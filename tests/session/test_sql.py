@@ -147,6 +147,7 @@ def test_several_answers_of_one_column_share_one_draw(opened_once):
 
 HOSPITAL = """
 [dataset]
+format = 2
 name = "hospital"
 ledger = "hospital.ledger"
 [privacy]

@@ -237,3 +237,14 @@ def test_the_budget_burning_down_and_a_question_can_be_looked_at():
         people.count().release(epsilon=1)
         assert "% of the cap left" in str(people.ledger.plot())
         assert "nothing read, nothing spent" in people.count()._repr_html_()
+
+
+def test_what_changed_in_the_limits_is_said_once(monkeypatch, caplog):
+    monkeypatch.setattr("sordino.session.table._told", [])
+    for limits in ({"max_groups": 1}, {"max_groups": 2, "max_rows_per_group": 2}):
+        table(**limits).close()
+    assert "max_rows" not in caplog.text
+    for _ in range(2):
+        table(max_rows=3, max_groups=2).close()
+    (said,) = [line for line in caplog.messages if "max_rows" in line]
+    assert "max_rows=6, max_rows_per_group=3" in said

@@ -14,6 +14,7 @@ from sordino.cli.ask import budget, card, preview, query
 from sordino.cli.attack import attacks
 from sordino.cli.book import books
 from sordino.cli.claim import check
+from sordino.cli.config import configs
 from sordino.cli.door import USAGE, code_of, door, wrapped
 from sordino.cli.lab import audit
 from sordino.cli.owner import init
@@ -32,6 +33,7 @@ app = typer.Typer(
 for verb in (demo, init, check, preview, query, budget, card, audit, serve, learn, doctor, explain):
     app.command()(verb)
 app.add_typer(books, name="ledger")
+app.add_typer(configs, name="config")
 app.add_typer(attacks, name="attack")
 app.add_typer(surveys, name="survey")
 app.add_typer(tokens, name="token")

@@ -1,4 +1,4 @@
-"""The ledger's verbs: list, verify, export, adopt."""
+"""The ledger's verbs: list, verify, export, adopt, upgrade."""
 
 from __future__ import annotations
 
@@ -14,18 +14,21 @@ from sordino.errors import LedgerError
 
 __all__ = ["books"]
 
-books = typer.Typer(help="The book of charges: list, verify, export, adopt.", no_args_is_help=True)
+books = typer.Typer(help="The book of charges: list, verify, export, adopt, upgrade.", no_args_is_help=True)
 
 
 @books.command("list")
 def listed(last: Annotated[int, typer.Option(help="How many of the newest charges.", min=1)] = 20) -> None:
-    """Show the newest charges: id, price, who paid, whether an answer is recorded."""
+    """Show the newest charges: id, when, price, who paid, whether an answer is recorded. Charges of format 1 do not say when.
+
+    Example: sordino ledger list --last 5
+    """
     with door.opened() as data:
         entries = data.ledger.entries()
-        rows = [(e.id, str(e.cost) if e.cost is not None else "write-off", e.analyst or "", _state(e)) for e in entries[-last:]]
-        wide = [max([len(row[i]) for row in rows], default=0) for i in range(4)]
+        rows = [(e.id, e.at or "", str(e.cost) if e.cost is not None else "write-off", e.analyst or "", _state(e)) for e in entries[-last:]]
+        wide = [max([len(row[i]) for row in rows], default=0) for i in range(5)]
         lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, wide, strict=True)).rstrip() for row in rows]
-        plain = [dict(zip(("id", "cost", "analyst", "state"), row, strict=True)) for row in rows]
+        plain = [dict(zip(("id", "at", "cost", "analyst", "state"), row, strict=True)) for row in rows]
         door.say("\n".join([*lines, f"{len(entries)} charges; {data.budget}"]), plain)
 
 
@@ -78,6 +81,36 @@ def adopt(
     lost = accept(declared.ledger, epsilon=epsilon, delta=delta, dataset=declared.name, witness=declared.witness)
     text = f"adopted; written off: loss {float(lost.loss):.4g}, delta {float(lost.delta):.3g}"
     door.say(text, {"adopted": True, "loss": str(lost.loss), "delta": str(lost.delta)})
+    return 0
+
+
+@books.command()
+def upgrade(yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before upgrading.")] = False) -> int:
+    """Make the book one of format 2. One way: older versions of Sordino refuse it afterwards. Owner only.
+
+    A file is copied to FILE.format1 first. A database is not: make a backup, which the command shows. Nothing is spent, nothing recorded
+    is changed. Without this verb the first charge does the same.
+
+    Example: sordino ledger upgrade --yes
+    """
+    from sordino.ledger import upgrade as bring_forward
+    from sordino.plan.dataset import read_dataset
+
+    declared = read_dataset(door.dataset())
+    remote = declared.ledger.startswith(("postgres://", "postgresql://"))
+    if remote:
+        door.note("back it up first: pg_dump -t sordino_head -t sordino_entry DATABASE > ledger.sql")
+    asks = sys.stdin.isatty() and not (yes or door.json)
+    if asks and not typer.confirm("Upgrade the ledger? There is no way back.", err=True):
+        door.note("nothing was changed")
+        return USAGE
+    done = bring_forward(declared.ledger, dataset=declared.name, witness=declared.witness)
+    facts = {"upgraded": done.changed, "before": done.before, "after": done.after, "copy": done.copy}
+    if not done.changed:
+        door.say(f"the ledger is of format {done.after} already", facts)
+        return 0
+    kept = f"; the book as it was is {done.copy}" if done.copy else ""
+    door.say(f"the ledger is of format {done.after} now{kept}", facts)
     return 0
 
 

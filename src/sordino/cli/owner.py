@@ -19,7 +19,7 @@ __all__ = ["init"]
 
 QUESTIONS = {
     "unit": "1/6  Which column says who a row is about? (empty: every row is a person of its own)",
-    "limits": "2/6  At most how many rows of one person count in a group, and in how many groups? (rows,groups)",
+    "limits": "2/6  At most how many rows of one person count in all, in how many groups, how many in each? (rows,groups,each)",
     "bounds": "3/6  Number columns with their public bounds? (income=0:1000000 age=0:120)",
     "keys": "4/6  Text columns with public values, or private ones? (sex=f,m,x diagnosis=private)",
     "budget": "5/6  The budget: epsilon, and a delta if keys are private? (3,1e-6)",
@@ -31,7 +31,7 @@ HINTS = {"unit": "", "limits": "8,4", "bounds": "", "keys": "", "budget": "1,1e-
 def init(
     file: Annotated[Path, typer.Argument(help="A CSV or Parquet file. Only its header is read.")],
     unit: Annotated[str | None, typer.Option(help="The column of people.")] = None,
-    limits: Annotated[str | None, typer.Option(help="Rows per person and group, groups per person: 8,4.")] = None,
+    limits: Annotated[str | None, typer.Option(help="Rows of one person in all, groups, and rows in each group if fewer: 8,4,2.")] = None,
     bounds: Annotated[str | None, typer.Option(help="income=0:1000000 age=0:120")] = None,
     keys: Annotated[str | None, typer.Option(help="sex=f,m,x diagnosis=private")] = None,
     budget: Annotated[str | None, typer.Option(help="epsilon,delta: 3,1e-6")] = None,
@@ -74,21 +74,22 @@ def init(
 
 def _dataset(file: Path, target: Path, header: tuple[str, ...], said: dict[str, str]) -> str:
     name = file.stem.replace(" ", "-")
-    rows, _, groups = (said["limits"] or HINTS["limits"]).partition(",")
+    rows, groups, each, *_ = [*(word.strip() for word in (said["limits"] or HINTS["limits"]).split(",")), "", ""]
     epsilon, _, delta = said["budget"].partition(",")
     columns = _columns(header, said)
-    for what, *texts in (("limits", rows, groups or "1"), ("budget", epsilon, delta or "0"), ("size", said["size"] or "0")):
+    for what, *texts in (("limits", rows, groups or "1", each or "1"), ("budget", epsilon, delta or "0"), ("size", said["size"] or "0")):
         for text in texts:
             _number(text.strip(), what)
-    people = [f"unit_column = {json.dumps(said['unit'])}", f"max_rows = {rows.strip()}", f"max_groups = {groups.strip() or 1}"]
+    people = [f"unit_column = {json.dumps(said['unit'])}", f"max_rows = {rows}", f"max_groups = {groups or 1}"]
+    people += [f"max_rows_per_group = {each}"] if each else []
     people = people if said["unit"] else []
     source = file.resolve()
     place = source.name if source.parent == target.resolve().parent else str(source)
     table = "".join(letter if letter.isalnum() or letter == "_" else "_" for letter in name)
     parts = [
         "# What is protected, how much may be spent, which columns may be used. Columns that are not listed are never read.",
-        "[dataset]", f"name = {json.dumps(name)}", 'version = "1"', f"ledger = {json.dumps(name + '.ledger')}", 'relation = "add_remove"',
-        "", "[privacy]", *people,
+        "[dataset]", "format = 2", f"name = {json.dumps(name)}", 'version = "1"', f"ledger = {json.dumps(name + '.ledger')}",
+        'relation = "add_remove"', "", "[privacy]", *people,
         "", "[budget]", f"epsilon = {epsilon.strip()}", *([f"delta = {delta.strip()}"] if delta.strip() else []),
         "", f"[tables.{table}]", f"source = {json.dumps(place)}", *([f"size = {said['size'].strip()}"] if said["size"].strip() else []),
         "", f"[tables.{table}.columns]", *columns, "",

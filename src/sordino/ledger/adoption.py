@@ -39,10 +39,7 @@ def adopt(
     try:
         if store.head() is None:
             raise LedgerError("SRD-604", "there is no ledger at this address.", "Give the path or DSN of a ledger.")
-        book = whole_book(store, witness, state)
-        check = book.verify()
-        if not check:
-            raise LedgerError("SRD-601", f"the ledger is {check}.", "Restore a whole copy and adopt that one.", at=check.at)
+        book = whole_book(store, witness, state).verified()
         stated = None if epsilon is None else _stated(as_epsilon(epsilon, zero=True), as_delta(delta, zero=True), book)
         return _write_off(book, stated)
     finally:

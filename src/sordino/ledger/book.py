@@ -10,11 +10,13 @@ There are no refunds, because after step 3 nobody can prove that nothing was loo
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from sordino.errors import LedgerError, ReleaseFailed, SordinoError
+from sordino.errors import LedgerError, QueryError, ReleaseFailed, SordinoError
+from sordino.ledger.asked import Asked, as_asked
 from sordino.ledger.balance import Balance
 from sordino.ledger.batch import offers
 from sordino.ledger.chain import Check, check_chain, export_rows, read_entries
@@ -31,6 +33,7 @@ from sordino.privacy.cost import Cost
 
 __all__ = ["Book"]
 
+log = logging.getLogger("sordino")
 PATIENCE = 10.0  # seconds a charge waits for its turn before it is refused
 
 
@@ -54,18 +57,22 @@ class Book:
         self._trust()
         return self._store.answers(as_key(key))
 
-    def charge(self, request: str, key: bytes, cost: Cost, analyst: str | None = None) -> Entry:
+    def charge(self, request: str, asked: Asked | bytes, cost: Cost, analyst: str | None = None) -> Entry:
         """Reserve the price of one release; durable when it returns. Look at data only if the entry's state is "new"."""
-        return self._pay(request, key, (own_offer(cost, self.terms.filter.accounting),), analyst)
+        return self._pay(request, as_asked(asked), (own_offer(cost, self.terms.filter.accounting),), analyst)
 
-    def charge_batch(self, request: str, key: bytes, costs: Sequence[Cost], analyst: str | None = None) -> Entry:
+    def charge_batch(self, request: str, asked: Asked | bytes, costs: Sequence[Cost], analyst: str | None = None) -> Entry:
         """Reserve several releases at once, all or nothing, as the cheapest offer that fits."""
-        return self._pay(request, key, offers(costs, self.terms.budget), analyst, tuple(costs))
+        said = as_asked(asked)
+        if said.members and len(said.members) != len(costs):
+            what = f"the batch has {len(said.members)} questions and {len(costs)} costs."
+            raise QueryError("SRD-106", what, "Give one cost for every question.")
+        return self._pay(request, said, offers(costs, self.terms.budget), analyst, tuple(costs))
 
-    def _pay(self, request: str, key: bytes, ways: tuple[Offer, ...], analyst: str | None, members: tuple[Cost, ...] = ()) -> Entry:
+    def _pay(self, request: str, asked: Asked, ways: tuple[Offer, ...], analyst: str | None, members: tuple[Cost, ...] = ()) -> Entry:
         self._trust()
         name = None if analyst is None else as_text(analyst, "the analyst")
-        entry: Entry = self._ask(Charge(as_text(request, "the request id"), as_key(key), ways, name, members))
+        entry: Entry = self._ask(Charge(as_text(request, "the request id"), asked, ways, name, members))
         return entry
 
     def find(self, request: str) -> Entry | None:
@@ -93,8 +100,15 @@ class Book:
         limit = 0 if head is None else head.count  # rows never change, so a charge that lands meanwhile is simply not looked at
         check = check_chain((row for row in self._store.rows(answers=answers) if row.number < limit), head, answers=answers)
         if not check:
-            self._frozen = LedgerError("SRD-601", f"the ledger is {check}.", "Restore the ledger from a backup and adopt it.", at=check.at)
+            code, fix = ("SRD-604", "Upgrade Sordino.") if check.newer else ("SRD-601", "Restore the ledger from a backup and adopt it.")
+            self._frozen = LedgerError(code, f"the ledger is {check}.", fix, at=check.at)
         return check
+
+    def verified(self) -> Book:
+        """This book, if its chain is whole and of a format that is known here."""
+        self.verify()
+        self._trust()
+        return self
 
     def export(self) -> str:
         """The book as JSON lines, ready for `verify_export` on a machine that has never seen the ledger."""
@@ -206,6 +220,10 @@ class Book:
 
     def _turn(self, page: Page, clerk: Clerk) -> Head:
         head = clerk.head()
+        if clerk.upgrades:
+            copy = page.upgrade()
+            kept = f"; a copy of it as it was is kept at {copy}" if copy is not None else ""
+            log.warning("sordino: the ledger of %s is of format 2 from here on, and older versions refuse it%s", self.dataset, kept)
         page.append(clerk.rows, clerk.seals, head)
         return head
 

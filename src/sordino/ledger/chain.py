@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from sordino.errors import SordinoError
+from sordino.errors import LedgerError, SordinoError
 from sordino.ledger.clerk import entry_of
 from sordino.ledger.port import Entry, Head, Row
 from sordino.ledger.record import GENESIS, canonical, digest, link, read
@@ -27,12 +27,15 @@ class Check:
     head: str
     fault: str | None = None
     at: int | None = None
+    newer: bool = False  # not broken: written by software that knows more
 
     def __bool__(self) -> bool:
         return self.ok
 
     def __str__(self) -> str:
-        return f"{self.count} entries, chain whole, head {self.head[:16]}" if self.ok else f"broken at entry {self.at}: {self.fault}"
+        if self.ok:
+            return f"{self.count} entries, chain whole, head {self.head[:16]}"
+        return f"{'unreadable from' if self.newer else 'broken at'} entry {self.at}: {self.fault}"
 
 
 class _Fault(Exception):
@@ -67,6 +70,10 @@ def check_chain(rows: Iterable[Row], head: Head | None, *, answers: bool = True)
             raise _Fault("the sums kept beside the chain are not those of its entries")
     except _Fault as fault:
         return Check(False, count, before.hex(), str(fault), count)
+    except LedgerError as error:
+        newer = error.code == "SRD-604"
+        said = "it was written by a newer Sordino" if newer else "the entry cannot be read"
+        return Check(False, count, before.hex(), said, count, newer)
     except (SordinoError, KeyError, TypeError, ValueError, ZeroDivisionError, AttributeError):
         return Check(False, count, before.hex(), "the entry cannot be read", count)
     return Check(True, count, before.hex())

@@ -9,9 +9,10 @@ from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 from sordino.errors import BudgetExceeded, LedgerError, QueryError
+from sordino.ledger.asked import Asked
 from sordino.ledger.filter import Price, grains, price_of
 from sordino.ledger.port import Entry, Found, Head, Page, Row
-from sordino.ledger.record import FORMAT, canonical, canonical_charge, canonical_parts, digest, link, read
+from sordino.ledger.record import FORMAT, canonical, canonical_charge, canonical_parts, digest, link, now, read
 from sordino.ledger.tally import Tally
 from sordino.ledger.terms import Terms
 from sordino.privacy.cost import Cost
@@ -48,7 +49,7 @@ class Charge(NamedTuple):
     """A wish to pay; the first offer the tally admits is taken."""
 
     request: str
-    key: bytes
+    asked: Asked
     offers: tuple[Offer, ...]
     analyst: str | None
     members: tuple[Cost, ...] = ()
@@ -72,7 +73,10 @@ class Clerk:
         self._terms = terms
         self.tally = Tally.from_text(head.state)
         self.count, self.hash = head.count, head.hash
+        self.at = now()
         self.rows: list[Row] = []
+        self.older = page.version()
+        self.upgrades = False
         self.seals: list[tuple[int, int]] = []
         self._found: dict[str, Found] = page.find([wish.request for wish in wishes if isinstance(wish, Charge)])
         self._sealed = page.sealed([wish.number for wish in wishes if isinstance(wish, Seal)])
@@ -82,7 +86,14 @@ class Clerk:
 
     def write(self, kind: str, body: Mapping[str, Any], **beside: Any) -> Row:
         """Add one link to the chain."""
+        self.begin_format()
         return self._link(canonical({"format": FORMAT, "kind": kind, "number": self.count, **body}), **beside)
+
+    def begin_format(self) -> None:
+        """The entry that turns a book of an older format into one of this format; nothing to do in any other book."""
+        if self.older < FORMAT and not self.upgrades:
+            self.upgrades = True
+            self.write("format", {"at": self.at, "from": self.older})
 
     def _link(self, record: bytes, **beside: Any) -> Row:
         self.hash = link(self.hash, record)
@@ -101,21 +112,27 @@ class Clerk:
         known = self._found.get(wish.request)
         if known is not None:
             return self._repeat(wish, known)
-        offer = self._admitted(wish)
+        offer, asked = self._admitted(wish), wish.asked
+        self.begin_format()
         if wish.members:
+            members: Any = asked.members or (None,) * len(wish.members)
+            listed = [
+                {**({} if member is None else member.to_member()), "cost": cost.to_dict()}
+                for member, cost in zip(members, wish.members, strict=True)
+            ]
             body: dict[str, Any] = {
-                "analyst": wish.analyst, "charged": offer.price.to_dict(), "cost": offer.cost.to_dict(), "key": wish.key.hex(),
-                "request": wish.request, "members": [member.to_dict() for member in wish.members], "rule": offer.rule,
+                **asked.to_dict(), "analyst": wish.analyst, "at": self.at, "charged": offer.price.to_dict(), "cost": offer.cost.to_dict(),
+                "request": wish.request, "members": listed, "rule": offer.rule,
             }  # fmt: skip
-            row = self.write("charge", body, request=wish.request, key=wish.key)
+            row = self.write("charge", body, request=wish.request, key=asked.key)
         else:
-            record = canonical_charge(offer.text, wish.analyst, wish.key, self.count, wish.request)
-            row = self._link(record, request=wish.request, key=wish.key)
+            record = canonical_charge(offer.text, asked.spelled, self.at, self.count, analyst=wish.analyst, request=wish.request)
+            row = self._link(record, request=wish.request, key=asked.key)
         self.tally.add(offer.grains[:2], offer.grains[2], wish.analyst)
         self._found[wish.request] = Found(row.number, row.record, None, None)
         return Entry(
-            entry_id(self._terms.ledger, row.number), row.number, "new", wish.request, wish.key, offer.cost, wish.analyst,
-            None, wish.members, offer.price, (self.tally.loss, self.tally.delta, self.tally.naive),
+            entry_id(self._terms.ledger, row.number), row.number, "new", wish.request, asked.key, offer.cost, wish.analyst,
+            None, wish.members, offer.price, (self.tally.loss, self.tally.delta, self.tally.naive), asked, self.at,
         )  # fmt: skip
 
     def _admitted(self, wish: Charge) -> Offer:
@@ -132,8 +149,7 @@ class Clerk:
     def _repeat(self, wish: Charge, known: Found) -> Entry:
         """The same request again: the recorded answer, or "open"; never "new", so the data are not looked at twice for one price."""
         entry = known_entry(self._terms.ledger, known)
-        same = entry.members == wish.members and (bool(wish.members) or entry.cost == wish.offers[0].cost)
-        if entry.key != wish.key or not same:
+        if not _same(wish, entry):
             raise QueryError(
                 "SRD-605", f"request {wish.request!r} was already used for another question or price.",
                 "Use a new request id for a new question.", request=wish.request, id=entry.id,
@@ -149,6 +165,25 @@ class Clerk:
             self._sealed[wish.number] = row.number
 
 
+def _same(wish: Charge, entry: Entry) -> bool:
+    """Whether a request is the one this entry was made for, by the words of the entry's own format.
+
+    What the same wish costs may change: a planner learns, a released count makes an accuracy cheaper. So the wish decides where the
+    record has it, the price only where both callers gave a bare key, and in format 1, which knew no wishes, the question alone.
+    """
+    asked = wish.asked
+    if len(entry.members) != len(wish.members):
+        return False
+    if entry.format == 1:
+        return entry.key == (asked.older or asked.key)
+    if entry.key != asked.key:
+        return False
+    said = None if entry.asked is None else entry.asked.wish
+    if said is not None and asked.wish is not None:
+        return said == asked.wish
+    return entry.members == wish.members and (bool(wish.members) or entry.cost == wish.offers[0].cost)
+
+
 def known_entry(ledger: str, known: Found) -> Entry:
     """An earlier charge, with the answer it has by now."""
     return entry_of(ledger, read(known.record), known.sealed is not None, known.answer)
@@ -158,9 +193,17 @@ def entry_of(ledger: str, record: Mapping[str, Any], sealed: bool, answer: bytes
     """An entry as a later caller sees it."""
     charged = Price(*(Fraction(record["charged"][name]) for name in ("loss", "delta")))
     if record["kind"] == "adopt":
-        return Entry(entry_id(ledger, record["number"]), record["number"], "sealed", "adopt", b"", None, None, charged=charged)
+        number, format = record["number"], record["format"]
+        return Entry(entry_id(ledger, number), number, "sealed", "adopt", b"", None, None, charged=charged, format=format)
+    asked = Asked.from_dict(record)
     return Entry(
         entry_id(ledger, record["number"]), record["number"], "sealed" if sealed else "open", record["request"],
-        bytes.fromhex(record["key"]), Cost.from_dict(record["cost"]), record["analyst"], answer,
-        tuple(Cost.from_dict(member) for member in record.get("members", ())), charged,
+        asked.key, Cost.from_dict(record["cost"]), record["analyst"], answer,
+        tuple(Cost.from_dict(member.get("cost", member)) for member in _paid(record)), charged,
+        None, asked, record.get("at"), record["format"],
     )  # fmt: skip
+
+
+def _paid(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The members of a batch, which have costs of their own; those of a bundle are paid for together."""
+    return [member for member in record.get("members", ()) if "cost" in member or "family" in member]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from sordino.ledger.port import Found, Head, Page, Row
+from sordino.ledger.record import FORMAT
 
 __all__ = ["MemoryStore"]
 
@@ -32,6 +33,12 @@ class MemoryStore:
 
     def head(self) -> Head | None:
         return self._head
+
+    def version(self) -> int:
+        return FORMAT
+
+    def upgrade(self) -> None:
+        """Nothing here is older than its process."""
 
     def hash_at(self, number: int) -> bytes | None:
         return self._rows[number].hash if number < len(self._rows) else None

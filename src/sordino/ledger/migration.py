@@ -7,11 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from sordino.errors import LedgerError
+from sordino.ledger.place import sync_directory
 
-__all__ = ["APPLICATION", "MIGRATIONS", "SHAPE", "VERSION", "check", "prepare"]
+__all__ = ["APPLICATION", "MIGRATIONS", "SHAPE", "VERSION", "check", "copy_of", "forward", "prepare", "version_of"]
 
 APPLICATION = 0x5352444E  # "SRDN"; `file` and SQLite's own tools can tell a ledger by it
-VERSION = 1
+VERSION = 2  # 2: records of format 2 may be in it; the tables are those of 1
 SHAPE = (
     "CREATE TABLE entry(number INTEGER PRIMARY KEY, hash BLOB NOT NULL, record BLOB NOT NULL, answer BLOB, request TEXT UNIQUE, key BLOB,"
     " sealed INTEGER)",
@@ -19,11 +20,18 @@ SHAPE = (
     "CREATE TABLE head(one INTEGER PRIMARY KEY CHECK (one = 1), count INTEGER NOT NULL, hash BLOB NOT NULL, state TEXT NOT NULL)",
 )
 MIGRATIONS: dict[int, Callable[[sqlite3.Connection], None]] = {}
-"""From a version to the next. A migration may reshape tables around the records and never touches their bytes, so the chain holds."""
+"""From a version to the next. A migration may reshape tables around the records and never touches their bytes, so the chain holds.
+
+A version without an entry here left the tables as they were: such a file is brought forward by the first entry written into it.
+"""
 
 
 def _number(connection: sqlite3.Connection, pragma: str) -> int:
     return int(connection.execute(f"PRAGMA {pragma}").fetchone()[0])
+
+
+def version_of(connection: sqlite3.Connection) -> int:
+    return _number(connection, "user_version")
 
 
 def check(connection: sqlite3.Connection, path: Path) -> bool:
@@ -44,7 +52,7 @@ def check(connection: sqlite3.Connection, path: Path) -> bool:
 def prepare(connection: sqlite3.Connection, path: Path) -> None:
     """Shape an empty file, or bring an older one forward after copying it."""
     if check(connection, path):
-        if _number(connection, "user_version") < VERSION:
+        if any(version in MIGRATIONS for version in range(version_of(connection), VERSION)):
             _migrate(connection, path)
         return
     connection.execute("BEGIN IMMEDIATE")
@@ -61,19 +69,40 @@ def prepare(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _migrate(connection: sqlite3.Connection, path: Path) -> None:
-    version = _number(connection, "user_version")
-    copy = sqlite3.connect(path.with_name(f"{path.name}.format{version}"))
-    try:
-        connection.backup(copy)
-    finally:
-        copy.close()
+    _copy(path, version_of(connection))
     connection.execute("BEGIN IMMEDIATE")
     try:
-        for step in range(_number(connection, "user_version"), VERSION):
-            MIGRATIONS[step](connection)
+        for version in range(version_of(connection), VERSION):
+            if version in MIGRATIONS:
+                MIGRATIONS[version](connection)
         connection.execute(f"PRAGMA user_version={VERSION}")
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
+
+
+def copy_of(path: Path, version: int) -> Path:
+    """Where a file is kept as it was before it was brought forward."""
+    return path.with_name(f"{path.name}.format{version}")
+
+
+def _copy(path: Path, version: int) -> Path:
+    """A copy of what is committed, read through a connection of its own: one that is writing cannot be copied from."""
+    kept = copy_of(path, version)
+    source, copy = sqlite3.connect(path), sqlite3.connect(kept)
+    try:
+        source.backup(copy)
+    finally:
+        copy.close()
+        source.close()
+    sync_directory(path.parent)
+    return kept
+
+
+def forward(connection: sqlite3.Connection, path: Path) -> Path:
+    """Inside a transaction: keep a copy, then mark the file so that software which knows older versions only refuses it."""
+    kept = _copy(path, version_of(connection))
+    connection.execute(f"PRAGMA user_version={VERSION}")
+    return kept

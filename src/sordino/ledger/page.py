@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sordino.ledger import migration
 from sordino.ledger.port import Found, Head, Row
 
 if TYPE_CHECKING:
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FIND", "FIND_POSTGRES", "SHAPE", "VERSION", "PostgresPage", "SqlitePage"]
 
-VERSION = 1  # of the tables in PostgreSQL; a SQLite file carries its own (see `migration`)
+VERSION = 2  # of a ledger in PostgreSQL; a SQLite file carries its own (see `migration`)
 SHAPE = (
     "CREATE TABLE IF NOT EXISTS sordino_head(ledger text PRIMARY KEY, version int NOT NULL, count bigint NOT NULL, hash bytea, state text)",
     "CREATE TABLE IF NOT EXISTS sordino_entry(ledger text NOT NULL, number bigint NOT NULL, hash bytea NOT NULL, record bytea NOT NULL,"
@@ -35,8 +37,8 @@ FIND_POSTGRES = (
 class SqlitePage:
     """A SQLite file inside its transaction."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+        self._connection, self._path = connection, path
 
     def _ask(self, statement: str, *parameters: Any) -> list[Any]:
         return self._connection.execute(statement, parameters).fetchall()
@@ -44,6 +46,12 @@ class SqlitePage:
     def head(self) -> Head | None:
         found = self._ask("SELECT count, hash, state FROM head")
         return Head(*found[0]) if found else None
+
+    def version(self) -> int:
+        return migration.version_of(self._connection)
+
+    def upgrade(self) -> str:
+        return str(migration.forward(self._connection, self._path))
 
     def hash_at(self, number: int) -> bytes | None:
         found = self._ask("SELECT hash FROM entry WHERE number = ?", number)
@@ -77,6 +85,7 @@ class PostgresPage:
 
     def __init__(self, connection: psycopg.Connection[Any], ledger: str) -> None:
         self.connection, self._ledger = connection, ledger
+        self._version = VERSION
         self.changed = False
 
     def _ask(self, statement: str, *parameters: Any) -> list[Any]:
@@ -90,15 +99,24 @@ class PostgresPage:
 
     def lock(self) -> None:
         take = "SELECT version FROM sordino_head WHERE ledger = %s FOR UPDATE"
-        if not self._ask(take, self._ledger):
+        found = self._ask(take, self._ledger)
+        if not found:
             self.changed = True
             make = "INSERT INTO sordino_head(ledger, version, count) VALUES (%s, %s, 0) ON CONFLICT DO NOTHING"
             self.connection.execute(make, (self._ledger, VERSION))
-            self._ask(take, self._ledger)
+            found = self._ask(take, self._ledger)
+        self._version = int(found[0][0])
 
     def head(self) -> Head | None:
         found = self._ask("SELECT count, hash, state FROM sordino_head WHERE ledger = %s AND count > 0", self._ledger)
         return Head(*found[0]) if found else None
+
+    def version(self) -> int:
+        return self._version
+
+    def upgrade(self) -> None:
+        """No copy is made here: the database's owner has backups, and the records before this one stay as they are."""
+        self.connection.execute("UPDATE sordino_head SET version = %s WHERE ledger = %s", (VERSION, self._ledger))
 
     def hash_at(self, number: int) -> bytes | None:
         found = self._ask("SELECT hash FROM sordino_entry WHERE ledger = %s AND number = %s", self._ledger, number)

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple, Protocol, TypeVar
 
+from sordino.ledger.asked import Asked
 from sordino.ledger.filter import Price
+from sordino.ledger.record import FORMAT
 from sordino.privacy.cost import Cost
 
 __all__ = ["Entry", "Found", "Head", "InDoubt", "Ledger", "Page", "Row", "Store"]
@@ -22,7 +24,8 @@ class Entry(NamedTuple):
     `state` is "new" for the one call that inserted it, and only that call may look at data; "open" while no answer is recorded
     (another caller computes, or died); "sealed" once `answer` holds the recorded bytes. `charged` is what the filter took and `after`
     the sums (loss, delta, own epsilons, in grains) right after this charge, known to the call that made it. `cost` is None for a
-    write-off, which has a price but no mechanism.
+    write-off, which has a price but no mechanism. `asked` is what the record says about the question, `at` when it was written, if the
+    record has a `format` that says so; `members` are the costs of a batch.
     """
 
     id: str
@@ -36,6 +39,9 @@ class Entry(NamedTuple):
     members: tuple[Cost, ...] = ()
     charged: Price = NOTHING
     after: tuple[int, int, int] | None = None
+    asked: Asked | None = None
+    at: str | None = None
+    format: int = FORMAT
 
 
 class Ledger(Protocol):
@@ -45,11 +51,11 @@ class Ledger(Protocol):
         """Every sealed answer to this question, oldest first."""
         ...
 
-    def charge(self, request: str, key: bytes, cost: Cost, analyst: str | None = None) -> Entry:
+    def charge(self, request: str, asked: Asked | bytes, cost: Cost, analyst: str | None = None) -> Entry:
         """Reserve the price; durable when it returns."""
         ...
 
-    def charge_batch(self, request: str, key: bytes, costs: Sequence[Cost], analyst: str | None = None) -> Entry:
+    def charge_batch(self, request: str, asked: Asked | bytes, costs: Sequence[Cost], analyst: str | None = None) -> Entry:
         """Reserve the price of several releases at once, all or nothing."""
         ...
 
@@ -97,6 +103,14 @@ class Page(Protocol):
     """A store inside its one exclusive transaction."""
 
     def head(self) -> Head | None: ...
+    def version(self) -> int:
+        """The format of the book as a whole: the newest that may be in it."""
+        ...
+
+    def upgrade(self) -> str | None:
+        """Let nobody open this book who knows format 1 only; returns where a copy of it is kept, if one is."""
+        ...
+
     def hash_at(self, number: int) -> bytes | None: ...
     def find(self, requests: Sequence[str]) -> dict[str, Found]: ...
     def sealed(self, numbers: Sequence[int]) -> dict[int, int | None]:

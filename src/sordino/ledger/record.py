@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
+from datetime import UTC, datetime
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
 from sordino.errors import LedgerError, QueryError
 
-__all__ = ["FORMAT", "GENESIS", "KINDS", "as_key", "as_text", "canonical", "canonical_charge", "canonical_parts", "digest", "link", "read"]
+__all__ = [
+    "FORMAT", "FORMATS", "GENESIS", "KINDS",
+    "as_key", "as_text", "canonical", "canonical_charge", "canonical_parts", "digest", "link", "now", "read", "spell",
+]  # fmt: skip
 
-FORMAT = 1
+FORMAT = 2  # what is written
+FORMATS = (1, 2)  # what is read, for ever; one book may hold entries of both
 GENESIS = bytes(32)
-KINDS = ("genesis", "charge", "seal", "policy", "version", "adopt")
+KINDS = ("genesis", "charge", "seal", "policy", "version", "adopt", "format")
 LONGEST = 512
 
 _quote = json.encoder.encode_basestring_ascii
@@ -25,11 +32,20 @@ def canonical(record: Mapping[str, Any]) -> bytes:
     return _encode(record).encode("ascii")
 
 
-def canonical_charge(paid: str, analyst: str | None, key: bytes, number: int, request: str) -> bytes:
-    """`canonical` of a plain charge, spelled out because a busy ledger writes little else; `paid` is its charged and cost parts."""
+def spell(part: Any) -> str:
+    """A part of a record in the same spelling."""
+    return _encode(part)
+
+
+def canonical_charge(paid: str, asked: tuple[str, str, str], at: str, number: int, *, analyst: str | None, request: str) -> bytes:
+    """`canonical` of a plain charge, spelled out because a busy ledger writes little else.
+
+    `paid` is its charged and cost parts, `asked` what it is for (`Asked.spelled`), each spelled once for many charges.
+    """
     name = "null" if analyst is None else _quote(analyst)
-    tail = f'"format":{FORMAT},"key":"{key.hex()}","kind":"charge","number":{number},"request":{_quote(request)}'
-    return f'{{"analyst":{name},{paid},{tail}}}'.encode("ascii")
+    key, middle, last = asked
+    head = f'"analyst":{name},"at":"{at}",{paid},"format":{FORMAT},"key":"{key}","kind":"charge",{middle}'
+    return f'{{{head},"number":{number},"request":{_quote(request)},{last}}}'.encode("ascii")
 
 
 def canonical_parts(**parts: Mapping[str, Any]) -> str:
@@ -37,11 +53,21 @@ def canonical_parts(**parts: Mapping[str, Any]) -> str:
     return _encode(parts)[1:-1]
 
 
+def now() -> str:
+    """The second in UTC, for people who read the book. Nothing is computed from it: clocks are set, jump and run backwards."""
+    return _stamp(int(time.time()))
+
+
+@lru_cache(maxsize=1)
+def _stamp(second: int) -> str:
+    return f"{datetime.fromtimestamp(second, UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
 def read(record: bytes) -> dict[str, Any]:
     """A record from its bytes; a format from the future is refused, not guessed at."""
     try:
         content = json.loads(record)
-        known = content["format"] == FORMAT and content["kind"] in KINDS
+        known = content["format"] in FORMATS and content["kind"] in KINDS
     except (ValueError, TypeError, KeyError):
         raise LedgerError("SRD-601", "an entry of the ledger is not a record.", "Restore the ledger from a backup and adopt it.") from None
     if not known:

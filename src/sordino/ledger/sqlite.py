@@ -115,7 +115,7 @@ class SqliteStore:
                 connection = self._open()
                 try:
                     connection.execute("BEGIN IMMEDIATE")
-                    value = work(SqlitePage(connection))
+                    value = work(SqlitePage(connection, self.path))
                     connection.execute("COMMIT")
                     self._identity = self._identity or self._inodes()
                     return value

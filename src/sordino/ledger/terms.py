@@ -40,6 +40,7 @@ class Terms:
     unit: Mapping[str, str]
     budget: Budget
     filter: Filter
+    format: int = FORMAT  # that of the first entry: in a book begun in format 2 nothing older can be
 
     @classmethod
     def new(cls, budget: Budget, relation: str | Relation, unit: Any, dataset: str) -> Terms:
@@ -49,8 +50,9 @@ class Terms:
 
     def to_record(self, version: str) -> dict[str, Any]:
         return {
-            "budget": self.budget.to_dict(), "dataset": self.dataset, "filter": self.filter.to_dict(), "format": FORMAT, "kind": "genesis",
-            "ledger": self.ledger, "number": 0, "relation": str(self.relation), "unit": dict(self.unit), "version": version,
+            "budget": self.budget.to_dict(), "dataset": self.dataset, "filter": self.filter.to_dict(), "format": self.format,
+            "kind": "genesis", "ledger": self.ledger, "number": 0, "relation": str(self.relation), "unit": dict(self.unit),
+            "version": version,
         }  # fmt: skip
 
     @classmethod
@@ -59,7 +61,7 @@ class Terms:
             raise LedgerError("SRD-601", "the ledger does not begin with its terms.", "Restore it from a backup and adopt it.")
         return cls(
             record["ledger"], record["dataset"], Relation.of(record["relation"]), record["unit"],
-            Budget.from_dict(record["budget"]), read_filter(record["filter"]),
+            Budget.from_dict(record["budget"]), read_filter(record["filter"]), record["format"],
         )  # fmt: skip
 
     def check(self, *, budget: Budget | None, relation: str | Relation, unit: Any, dataset: str) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from sordino.engines.port import Bounded as Port
 from sordino.errors import QueryError, ReleaseFailed
-from sordino.ledger import Balance, Book, Entry
+from sordino.ledger import Asked, Balance, Book, Entry, Limits
 from sordino.models.rows import Bounded, Rows
 from sordino.models.way import Way
 from sordino.noise import draw as exact_draw
@@ -54,6 +54,10 @@ class Fit:
     def key(self) -> bytes:
         """Never the same twice: the ledger cannot know whether an array is the one it has seen before."""
         return sha256(canonical([fresh_id(), {name: str(value) for name, value in self.facts.items()}]).encode("ascii")).digest()
+
+    @property
+    def asked(self) -> Asked:
+        return Asked(self.key, limits=Limits.of(FRAME.unit))
 
     @property
     def cost(self) -> Cost:

@@ -15,6 +15,7 @@ from typing import Any
 from sordino.errors import QueryError
 from sordino.plan.document import Document
 from sordino.plan.location import to_text
+from sordino.plan.upgrade import new_lines
 from sordino.privacy.number import as_delta, as_epsilon
 from sordino.privacy.relation import PrivacyUnit, Relation
 from sordino.schema.column import Column
@@ -22,8 +23,9 @@ from sordino.schema.declaration import declare
 from sordino.schema.nearest import nearest
 from sordino.schema.value import is_text, shown
 
-__all__ = ["Allowance", "Dataset", "Source", "read_dataset"]
+__all__ = ["FORMAT", "Allowance", "Dataset", "Source", "read_dataset", "read_text"]
 
+FORMAT = 2
 LARGEST_FILE = 4 * 2**20
 LEDGERS, SOURCES = ("postgres", "postgresql"), ("postgres", "postgresql", "spark")
 
@@ -73,6 +75,12 @@ class Dataset:
 def read_dataset(path: str | os.PathLike[str]) -> Dataset:
     """The dataset a TOML file declares, with every rule checked and every path made absolute; errors quote the line."""
     file = Path(path).expanduser()
+    text, said = read_text(file)
+    return _Reader(file.absolute(), text).dataset(said)
+
+
+def read_text(file: Path) -> tuple[str, dict[str, Any]]:
+    """A dataset file as text, and what it says as TOML: nothing of it is checked yet."""
     try:
         with file.open("rb") as stream:
             content = stream.read(LARGEST_FILE + 1)
@@ -89,13 +97,15 @@ def read_dataset(path: str | os.PathLike[str]) -> Dataset:
         quoted = to_text(text, int(match[1]) if match else None)
         what = f"{file.name} is not TOML. {shown(str(error))[1:-1]}" + (f" [{quoted}]" if quoted else "")
         raise QueryError("SRD-204", what, "Write it as in the example: name = value, one per line.") from None
-    return _Reader(file.absolute(), text).dataset(said)
+    return text, said
 
 
 class _Reader(Document):
     def dataset(self, said: dict[str, Any]) -> Dataset:
         self.known(said, (), ("dataset", "privacy", "budget", "tables", "server"), needed=("dataset", "privacy", "budget", "tables"))
-        head = self.table(said, ("dataset",), ("name", "version", "ledger", "relation", "owner_log", "witness"), needed=("name", "ledger"))
+        known = ("format", "name", "version", "ledger", "relation", "owner_log", "witness")
+        head = self.table(said, ("dataset",), known, needed=("name", "ledger"))
+        self.format(said, head)
         people = self.table(said, ("privacy",), ("unit", "unit_column", "max_rows", "max_groups", "max_rows_per_group", "fold_ids"))
         relation = self.at(("dataset", "relation"), Relation.of, head.get("relation", "add_remove"))
         unit = self.unit(people, relation)
@@ -121,6 +131,18 @@ class _Reader(Document):
             approve_above=self.at(("server", "approve_above"), _threshold, server["approve_above"]) if "approve_above" in server else None,
             path=str(self.file),
         )
+
+    def format(self, said: dict[str, Any], head: dict[str, Any]) -> None:
+        """Refuse a file that may mean something else by max_rows than it says now, with the lines that say what it meant."""
+        given = head.get("format", 1)
+        if given == FORMAT and not isinstance(given, bool):
+            return
+        if given != 1 or isinstance(given, bool):
+            fix = f"Write format = {FORMAT}, or upgrade Sordino if a newer one wrote the file."
+            self.refuse(("dataset", "format"), f"format is {shown(given)}, and this Sordino reads format {FORMAT}.", fix)
+        what = "the file is of format 1, where max_rows was a limit in each group; now it is the rows of one person in all."
+        steps = "; ".join(f"in [{table}] {', '.join(lines)}" for table, lines in new_lines(said).items())
+        self.refuse(("dataset",), what, f"Write {steps}. Or let `sordino config upgrade {self.file.name}` write that.")
 
     def unit(self, people: dict[str, Any], relation: Relation) -> PrivacyUnit:
         words = ("max_rows", "max_groups", "max_rows_per_group")

@@ -17,13 +17,28 @@ from sordino.schema.predicate import names
 from sordino.schema.spelling import phrase
 from sordino.schema.value import is_text, shown
 
-__all__ = ["FORMAT", "question", "recall_key"]
+__all__ = ["FORMAT", "question", "question_format_1", "recall_key"]
 
-FORMAT = 1
+FORMAT = 2
 
 
 def question(query: Query, unit: PrivacyUnit, *, fold_ids: bool = False) -> dict[str, Any]:
-    """The question, JSON-ready, with nothing of its price: no epsilon, delta or planner's choice, and a mechanism only if one was named."""
+    """The question, JSON-ready, with nothing of its price: no epsilon, delta or planner's choice, and a mechanism only if one was named.
+
+    Nor with anything of how it is shown: the statistics are a sorted list without labels, in which equal ones stand once. `text` are
+    the declared lengths of text columns.
+    """
+    asked = question_format_1(query, unit, fold_ids=fold_ids)
+    distinct = {encode(said): said for said in asked["statistics"].values()}
+    limits = {"max_rows": unit.max_rows, "max_rows_per_group": unit.rows_per_group}
+    return {**asked, **limits, "statistics": [distinct[text] for text in sorted(distinct)], "text": {}}
+
+
+def question_format_1(query: Query, unit: PrivacyUnit, *, fold_ids: bool = False) -> dict[str, Any]:
+    """The question as format 1 wrote it. Frozen: this is how answers recorded under that format are found, for ever.
+
+    Labels were part of it, and `max_rows` was the limit on the rows of a person in each group.
+    """
     rows, columns = frame(query, unit, fold_ids=fold_ids), query.narrowed
     said = [name for item in (query.where, *rows.counted) if item is not None for name in names(item)]
     filtered = {name.column for name in said}
@@ -46,7 +61,7 @@ def question(query: Query, unit: PrivacyUnit, *, fold_ids: bool = False) -> dict
         "unit": unit.column,
         "fold_ids": fold_ids,
         "relation": unit.relation.value,
-        "max_rows": unit.max_rows,
+        "max_rows": unit.rows_per_group,
         "max_groups": unit.max_groups,
     }
     if query.joins:
@@ -58,12 +73,12 @@ def question(query: Query, unit: PrivacyUnit, *, fold_ids: bool = False) -> dict
     return asked
 
 
-def recall_key(dataset: str, version: str, asked: Mapping[str, Any]) -> bytes:
+def recall_key(dataset: str, version: str, asked: Mapping[str, Any], *, format: int = FORMAT) -> bytes:
     """SHA-256 of format, dataset, declared version and question, as one canonical JSON list."""
     for word, value in (("dataset", dataset), ("version", version)):
         if not is_text(value) or not value:
             raise QueryError("SRD-204", f"the {word} is {shown(value)}.", f"Give the {word} as text.")
-    return sha256(encode([FORMAT, dataset, version, dict(asked)]).encode("ascii")).digest()
+    return sha256(encode([format, dataset, version, dict(asked)]).encode("ascii")).digest()
 
 
 def _facts(column: Column, *, number: bool, group: bool) -> dict[str, Any]:

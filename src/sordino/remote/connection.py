@@ -142,7 +142,9 @@ def _line(said: dict[str, Any]) -> Line:
 
 
 def _release(said: dict[str, Any]) -> Release:
-    return Release.from_bytes(json.dumps(said["record"]).encode("ascii"), recalled=said.get("paid") is False)
+    """The sealed answer, under the labels of whoever asked."""
+    made = Release.from_bytes(json.dumps(said["record"]).encode("ascii"), recalled=said.get("paid") is False)
+    return made.under(said.get("labels", {}), said.get("shapes", {}))
 
 
 def _raised(error: HTTPError) -> SordinoError:

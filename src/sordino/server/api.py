@@ -43,6 +43,7 @@ __all__ = ["answer", "balance_of", "released", "routes"]
 
 Dataset = Annotated[str | None, Said(max_length=500, description="Which dataset; may be left out if the token sees only one.")]
 PlanId = Annotated[str, Path(max_length=16_000, description="What POST /v1/plans answered.")]
+Words = Annotated[str | None, Said(max_length=16_000, description="A plan that asks the same question: its labels are used.")]
 ReleaseId = Annotated[str, Path(max_length=100, description="The id of a release.")]
 Key = Annotated[str, Header(alias="Idempotency-Key", min_length=1, max_length=200, pattern=r"^[\x21-\x7e]+$")]
 
@@ -54,7 +55,9 @@ def answer(content: Any, status: int = 200) -> Response:
 def released(release: Release, *, paid: bool | None = None, sealed: bytes | None = None) -> Response:
     """A release as JSON: a function of its sealed bytes and of the statement, so a repeat is the same to the byte."""
     said = {} if paid is None else {"paid": paid}
-    body = b'%s, "record": %s}' % (as_json({**release.to_plain(), **said})[:-1], sealed or release.to_bytes())
+    labels = release.query.labels.canonical if release.query is not None else {name: name for name in release.names}
+    shown = {**release.to_plain(), "labels": dict(labels), "shapes": release.shapes, **said}
+    body = b'%s, "record": %s}' % (as_json(shown)[:-1], sealed or release.sealed or release.to_bytes())
     return Response(body, media_type="application/json")
 
 
@@ -125,15 +128,15 @@ def routes(house: House, desk: Desk, worker: Worker) -> APIRouter:
         return released(made, paid=found.recalled is None, sealed=found.sealed)
 
     @api.get("/releases/{id}", response_model=Recorded, responses=errors())
-    async def recorded(request: Request, id: ReleaseId) -> Response:
-        """A recorded answer; open to every analyst of its dataset."""
-        found, _ = await worker.free(house.release, who(request), id)
+    async def recorded(request: Request, id: ReleaseId, plan: Words = None) -> Response:
+        """A recorded answer; open to every analyst of its dataset. In the book's own words, or in those of a plan."""
+        found, _ = await worker.free(house.release, who(request), id, plan)
         return released(found)
 
     @api.get("/releases/{id}/card", response_model=dict[str, Any], responses=errors())
-    async def card(request: Request, id: ReleaseId) -> Response:
+    async def card(request: Request, id: ReleaseId, plan: Words = None) -> Response:
         """The claim card of a release: what was promised, about whom, by which theorem."""
-        found, _ = await worker.free(house.release, who(request), id)
+        found, _ = await worker.free(house.release, who(request), id, plan)
         return answer(dict(found.card))
 
     @api.get("/budget", response_model=Spent, responses=errors())

@@ -16,7 +16,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from sordino.errors import QueryError, ReleaseFailed, SordinoError
-from sordino.ledger import Balance, Book, Entry
+from sordino.ledger import Asked, Balance, Book, Entry
 from sordino.privacy.cost import Cost
 from sordino.privacy.number import as_epsilon
 from sordino.server.clock import Tick
@@ -65,9 +65,9 @@ class Timed:
     waited: bool = False
     computing: bool = False
 
-    def charge(self, request: str, key: bytes, cost: Cost, analyst: str | None = None) -> Entry:
+    def charge(self, request: str, asked: Asked | bytes, cost: Cost, analyst: str | None = None) -> Entry:
         with self.aside():
-            entry = self.book.charge(request, key, cost, analyst)
+            entry = self.book.charge(request, asked, cost, analyst)
         if entry.state == "new":
             self.start = self.tick.clock.now()
         return entry
@@ -152,17 +152,21 @@ class Errand:
             return self._replayed(earlier)
         recorded = None if self.wish.fresh else self.recorded(pinned)
         if recorded is not None:
-            return Paid(recorded.to_bytes(), recorded.id)
+            return Paid(recorded.sealed or recorded.to_bytes(), recorded.id)
         wish, table = self.wish, self.query.table
         plan = self.query.priced(epsilon=wish.epsilon, delta=wish.delta, within=wish.within, within_rank=wish.within_rank)
         if self.gate is not None:
             self.gate.admit(self, plan.cost)
-        return Paid(execute(plan, timed, table.engine, request=self.request, analyst=self.analyst, owner_log=table.log_failure))
+        who = {"request": self.request, "analyst": self.analyst}
+        said = self.query.said(epsilon=wish.epsilon, delta=wish.delta, within=wish.within, within_rank=wish.within_rank)
+        return Paid(execute(plan, timed, table.engine, **who, owner_log=table.log_failure, wish=said))
 
     def _replayed(self, earlier: Entry) -> Paid:
-        """The same request again, perhaps after a crash. The book knows the question and its price, not the words of the wish."""
-        priced = self.wish.epsilon is None or (earlier.cost is not None and earlier.cost.epsilon == as_epsilon(self.wish.epsilon))
-        if earlier.key != self.key or not priced:
+        """The same request again, perhaps after a crash: it is told from another one by the words of its record's own format."""
+        wish = self.wish
+        said = self.query.said(epsilon=wish.epsilon, delta=wish.delta, within=wish.within, within_rank=wish.within_rank)
+        known = None if earlier.asked is None else earlier.asked.wish
+        if earlier.key != (self.query.older if earlier.format == 1 else self.key) or (known is not None and known != said):
             raise reused()
         if earlier.answer is None:
             raise ReleaseFailed("SRD-402", "The charge stands and no answer was recorded.", "Ask again as a new release.")

@@ -122,16 +122,17 @@ class House:
                 self._checks[name] = (now, found)
             return found
 
-    def release(self, person: Person, id: str) -> tuple[Release, Entry]:
-        """A recorded answer by its id; open to every analyst of its dataset."""
-        charge = id.partition(".")[0]
+    def release(self, person: Person, id: str, plan: str | None = None) -> tuple[Release, Entry]:
+        """A recorded answer by its id; open to every analyst of its dataset. Shown in the words of a plan that asks the same question."""
+        charge, query = id.partition(".")[0], self.query(person, plan)[2] if plan else None
         for name, opened in self.seen_by(person).items():
             if not charge.startswith(f"{opened.ledger.id[:8]}-"):
                 continue
             for entry in self.entries(name):
                 if entry.id == charge and entry.answer is not None:
                     members = split(entry.answer) if entry.members else [entry.answer]
-                    for found in (Release.from_bytes(answer) for answer in members):
+                    same = query is not None and entry.key in (query.key(), query.older)
+                    for found in (Release.from_bytes(answer, query=query if same else None) for answer in members):
                         if id in (found.id, entry.id):
                             return found, entry
         raise Refusal(404, "SRD-505", "there is no such release.", "An id is part of the answer to POST /v1/plans/{id}/release.")

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from sordino.errors import SordinoError
 from sordino.session.improvement import Noise, combine, half_width, noise_of, second_price
-from sordino.session.price import as_wish, price
+from sordino.session.price import price
 from sordino.session.query import Query
 from sordino.session.release import Release
 
@@ -27,7 +27,7 @@ class Improvement:
 
 def _draws(query: Query) -> tuple[list[Release], list[Noise]]:
     """The recorded answers and the public noise of each, if all of them are additive; otherwise nothing."""
-    found = query.recorded()
+    found = query.recorded(older=False)
     known = [noise for item in found if (noise := noise_of(query, item.cost.exact.epsilon)) is not None]
     return (found, known) if found and len(known) == len(found) else ([], [])
 
@@ -40,7 +40,7 @@ def together(query: Query) -> Release | None:
 
 def improvement(query: Query, within: float) -> Improvement:
     """The two prices of a half-width, by public facts and recorded answers alone."""
-    wish, (found, known) = as_wish(within, tuple(query.asked.statistics)), _draws(query)
+    wish, (found, known) = query.wished(within), _draws(query)
     reached = bool(found) and half_width(known) <= within
     second = second_price(query, known, wish) if found and not reached and len(wish) == 1 else None
     try:

@@ -47,14 +47,14 @@ def result_pages(house: House, worker: Worker, visits: Visits) -> APIRouter:
         facts: dict[str, Any] = {"found": found, "problem": problem, "key": secrets.token_hex(16), **prices}
         return page("improve.html", request, sql=asked.sql, plan=asked.id, **facts)
 
-    async def recorded(request: Request, id: str) -> Release:
-        found, _ = await worker.free(house.release, visits.of(request).person, id)
+    async def recorded(request: Request, id: str, plan: str) -> Release:
+        found, _ = await worker.free(house.release, visits.of(request).person, id, plan or None)
         return found
 
     @web.get("/releases/{id}.csv")
-    async def as_csv(request: Request, id: str) -> Response:
+    async def as_csv(request: Request, id: str, plan: str = "") -> Response:
         """The table. A cell that a spreadsheet would take for a formula is written as text."""
-        columns, text = plain(await recorded(request, id)), io.StringIO(newline="")
+        columns, text = plain(await recorded(request, id, plan)), io.StringIO(newline="")
         writer = csv.writer(text)
         writer.writerow([_cell(name) for name in columns])
         writer.writerows([_cell(cell) for cell in row] for row in zip(*columns.values(), strict=True))
@@ -62,22 +62,22 @@ def result_pages(house: House, worker: Worker, visits: Visits) -> APIRouter:
         return Response(text.getvalue().encode("utf-8", "replace"), headers=headers, media_type="text/csv")
 
     @web.get("/releases/{id}.json")
-    async def as_json(request: Request, id: str) -> Response:
-        made = released(await recorded(request, id))
+    async def as_json(request: Request, id: str, plan: str = "") -> Response:
+        made = released(await recorded(request, id, plan))
         made.headers["content-disposition"] = f'attachment; filename="{id}.json"'
         return made
 
     @web.get("/releases/{id}.card.html")
-    async def as_card(request: Request, id: str) -> Response:
+    async def as_card(request: Request, id: str, plan: str = "") -> Response:
         """The claim card as a file to publish."""
-        text = (await recorded(request, id)).card.to_html()
+        text = (await recorded(request, id, plan)).card.to_html()
         head = f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>{safe(id)}</title>\n'
         headers = {"content-disposition": f'attachment; filename="{id}.card.html"'}
         return Response(f"{head}{text}</html>\n".encode("utf-8", "replace"), headers=headers, media_type="text/html")
 
     @web.get("/releases/{id}")
     async def result(request: Request, id: str, plan: str = "") -> Response:
-        found = await recorded(request, id)
+        found = await recorded(request, id, plan)
         sql, mean = Plan.of(plan).sql if plan else None, None
         if plan:
             _, _, query = await worker.free(house.query, visits.of(request).person, plan)

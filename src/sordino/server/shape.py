@@ -102,7 +102,9 @@ class Recorded(BaseModel):
     cost: Price
     columns: dict[str, list[Any]]
     card: dict[str, Any]
-    record: dict[str, Any]
+    labels: dict[str, str]  # every name in `columns` with the label it is sealed under
+    shapes: dict[str, dict[str, Any]]
+    record: dict[str, Any]  # as sealed
 
 
 class Released(Recorded):

@@ -8,11 +8,12 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from sordino.errors import QueryError
-from sordino.ledger import batch_cost
+from sordino.ledger import Asked, batch_cost
 from sordino.privacy.cost import Cost
 from sordino.privacy.number import as_epsilon, as_positive
 from sordino.session.execute import execute_batch
-from sordino.session.price import Offer, Wish, as_wish, meets, price
+from sordino.session.older import same_limits
+from sordino.session.price import Offer, Wish, meets, price
 from sordino.session.record import split
 from sordino.session.release import Release
 
@@ -71,18 +72,28 @@ class Batch:
         query = self.table.sql(question) if isinstance(question, str) else question
         if getattr(query, "table", None) is None or query.table.ledger is not self.table.ledger:
             raise QueryError("SRD-208", "a batch takes questions about tables of one ledger.", "Build them from the same table or dataset.")
-        wish = None if within is None else as_wish(within, tuple(query.asked.statistics))
+        wish = None if within is None else query.wished(within)
         member = Member(query, as_positive(weight, "weight"), wish)
         self.members.append(member)
         return member
 
+    @property
+    def drawn(self) -> list[Member]:
+        """One member for each distinct question: who asks the same shares one draw, with the weights together or the narrower target."""
+        found: dict[bytes, Member] = {}
+        for member in self.members:
+            first = found.get(member.query.key())
+            found[member.query.key()] = member if first is None else _together(first, member)
+        return list(found.values())
+
     def settle(self) -> list[Settled]:
-        """Every question with its price: targets first, the rest by weight. Public facts only."""
+        """Every distinct question with its price: targets first, the rest by weight. Public facts only."""
         if not self.members:
             raise QueryError("SRD-208", "the batch asks nothing.", "Add questions with batch.ask(...).")
-        offers = {id(m): price(m.query, m.wish, self.delta) for m in self.members if m.wish is not None}
+        drawn = self.drawn
+        offers = {id(m): price(m.query, m.wish, self.delta) for m in drawn if m.wish is not None}
         promised = sum((offer.epsilon for offer in offers.values()), Fraction(0))
-        others = [member for member in self.members if member.wish is None]
+        others = [member for member in drawn if member.wish is None]
         if others and self.epsilon is None:
             raise QueryError("SRD-101", "a batch needs a price.", "Give epsilon=, or within= for every question.")
         left = (self.epsilon or promised) - promised
@@ -91,7 +102,7 @@ class Batch:
             raise QueryError("SRD-101", what, "Ask for less accuracy, or give the batch a larger epsilon.")
         total = sum((member.weight for member in others), Fraction(0))
         plans = []
-        for member in self.members:
+        for member in drawn:
             offer = offers.get(id(member)) or Offer(left * member.weight / total)
             plans.append(member.query.settle(offer.epsilon, self.delta, weights=offer.weights, way=offer.way))
         return plans
@@ -99,7 +110,17 @@ class Batch:
     @property
     def key(self) -> bytes:
         """What makes a repeat of the whole batch free."""
-        return sha256(b"batch" + b"".join(member.query.key() for member in self.members)).digest()
+        return _key([member.query.key() for member in self.drawn])
+
+    @property
+    def charged(self) -> Asked:
+        """What the charge says it is for: each member's question, and the purse in the caller's words."""
+        drawn = self.drawn
+        shares = (f"within {m.query.said(within=m.wish)['within']}" if m.wish else str(m.weight) for m in drawn)
+        wish = {**({} if self.epsilon is None else {"epsilon": str(self.epsilon)}), "shares": "; ".join(shares)}
+        old = [asked for member in self.members if (asked := member.query.older) is not None]  # format 1 drew for each of them
+        older = _key(old) if len(old) == len(self.members) == len(drawn) else None
+        return Asked(self.key, tuple(member.query.charged for member in drawn), wish=wish, older=older)
 
     @property
     def cost(self) -> Cost:
@@ -114,21 +135,26 @@ class Batch:
         if found is None:
             together = f"one of {len(plans)} releases charged as one event"
             marked = [replace(plan, facts={**plan.facts, "batch": together}) for plan in plans]
-            pairs = [(plan, member.query.table.engine) for plan, member in zip(marked, self.members, strict=True)]
+            pairs = [(plan, member.query.table.engine) for plan, member in zip(marked, self.drawn, strict=True)]
             log = self.table.log_failure
-            sealed = execute_batch(pairs, self.key, self.table.ledger, request=request, analyst=self.analyst, owner_log=log)
+            sealed = execute_batch(pairs, self.charged, self.table.ledger, request=request, analyst=self.analyst, owner_log=log)
             found = split(sealed)
-        for member, data in zip(self.members, found, strict=True):
-            member.release = Release.from_bytes(data, recalled=recalled, query=member.query)
+        answers = dict(zip((member.query.key() for member in self.drawn), found, strict=True))
+        for member in self.members:
+            member.release = Release.from_bytes(answers[member.query.key()], recalled=recalled, query=member.query)
         self.done = True
         return self.releases
 
     def _recall(self, plans: list[Settled]) -> list[bytes] | None:
         """The newest recorded batch in which every answer cost at least as much, or is as accurate as wished."""
-        near = NEAR if any(member.wish for member in self.members) else 1  # what targets leave for the others is known to a few percent
-        for sealed in reversed(self.table.ledger.recall(self.key)):
+        drawn = self.drawn
+        near = NEAR if any(member.wish for member in drawn) else 1  # what targets leave for the others is known to a few percent
+        older = self.charged.older
+        found = [] if older is None or not all(same_limits(m.query) for m in drawn) else [*self.table.ledger.recall(older)]
+        for sealed in reversed([*found, *self.table.ledger.recall(self.key)]):
             answers = split(sealed)
-            parts = zip(self.members, plans, (Release.from_bytes(data) for data in answers), strict=True)
+            shown = (Release.from_bytes(data, query=m.query) for m, data in zip(drawn, answers, strict=True))
+            parts = zip(drawn, plans, shown, strict=True)
             if all(meets(r, m.wish) if m.wish else r.cost.exact.epsilon >= near * plan.cost.epsilon for m, plan, r in parts):
                 return answers
         return None
@@ -147,6 +173,22 @@ class Batch:
     def __repr__(self) -> str:
         state = "released" if self.done else "nothing read, nothing spent"
         return f"Batch of {len(self.members)} questions about {self.table.name!r}; {state}"
+
+
+def _together(first: Member, other: Member) -> Member:
+    """Two members who ask the same, as one: the narrower of two targets, a target rather than a share, or both shares."""
+    if first.wish is None and other.wish is None:
+        return Member(first.query, first.weight + other.weight, None)
+    mine = {label: name for name, label in first.query.labels.sealed.items()}  # by the book's names, which they have in common
+    wish = dict(first.wish or {})
+    for name, width in (other.wish or {}).items():
+        here = mine[other.query.labels.canonical[name]]
+        wish[here] = min(width, wish.get(here, width))
+    return Member(first.query, first.weight, wish)
+
+
+def _key(keys: list[bytes]) -> bytes:
+    return sha256(b"batch" + b"".join(keys)).digest()
 
 
 def as_batch(table: Table, epsilon: Any, delta: Any, analyst: str | None) -> Batch:

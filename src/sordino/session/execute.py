@@ -5,14 +5,15 @@ from __future__ import annotations
 import contextlib
 import logging
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
 
 from sordino.engines.port import Engine
 from sordino.errors import QueryError, ReleaseFailed, SordinoError
-from sordino.ledger import Book, Entry
+from sordino.ledger import Asked, Book, Entry
 from sordino.noise import draw as exact_draw
 from sordino.noise import fresh_id
 from sordino.privacy.cost import Cost
@@ -31,7 +32,7 @@ class Payable(Protocol):
     """A release before it happens: what is charged, what is asked, how it is rehearsed and recorded."""
 
     @property
-    def key(self) -> bytes: ...
+    def asked(self) -> Asked: ...
     @property
     def cost(self) -> Cost: ...
     @property
@@ -50,20 +51,23 @@ def execute(
     analyst: str | None = None,
     draw: Draw = exact_draw,
     owner_log: Callable[[str], None] | None = None,
+    wish: Mapping[str, str] | None = None,
 ) -> bytes:
     """The sealed bytes of one release: charged durably before any row is read, drawn once, recorded before anyone sees it.
 
     Only the call that inserted the charge may look at data. After the charge nothing but the released value depends on the data: every
-    failure raises the same error with the same text, and what went wrong goes to the owner's log or nowhere.
+    failure raises the same error with the same text, and what went wrong goes to the owner's log or nowhere. `wish` is the price in the
+    caller's words, by which a repeat of the request is known although the price may have changed meanwhile.
     """
     rehearse(plan)
-    entry = ledger.charge(request or fresh_id(), plan.key, plan.cost, analyst)
+    asked = plan.asked if wish is None else replace(plan.asked, wish=wish)
+    entry = ledger.charge(request or fresh_id(), asked, plan.cost, analyst)
     return _paid(entry, lambda: _look(plan, ledger, engine, entry, draw), ledger, owner_log)
 
 
 def execute_batch(
     plans: Sequence[tuple[Payable, Engine]],
-    key: bytes,
+    asked: Asked,
     ledger: Book,
     *,
     request: str | None = None,
@@ -74,7 +78,7 @@ def execute_batch(
     """Several releases under one charge, all or nothing. Their prices are fixed before the first is drawn, so they compose as one event."""
     for plan, _ in plans:
         rehearse(plan)
-    entry = ledger.charge_batch(request or fresh_id(), key, [plan.cost for plan, _ in plans], analyst)
+    entry = ledger.charge_batch(request or fresh_id(), asked, [plan.cost for plan, _ in plans], analyst)
     members = [entry._replace(id=f"{entry.id}.{i}") for i in range(1, len(plans) + 1)]
     answers = (_look(plan, ledger, engine, member, draw) for (plan, engine), member in zip(plans, members, strict=True))
     return _paid(entry, lambda: join(list(answers)), ledger, owner_log)

@@ -71,7 +71,7 @@ class Outlook:
     @cached_property
     def truths(self) -> dict[str, Any]:
         """The exact answers on the twin, by answers at an absurd price; None where the twin cannot answer."""
-        return {name: self._truth(name) for name in self.query.asked.statistics}
+        return {name: self._truth(name) for name in self.query.labels.drawn.statistics}
 
     def _truth(self, name: str) -> Any:
         try:

@@ -117,15 +117,15 @@ def combine(releases: list[Release], noises: list[Noise]) -> Release:
     """One release out of several: post-processing, under the id of the newest, with the price of the newest on it."""
     if len(releases) == 1:
         return releases[0]
-    newest, name, weights = releases[-1], releases[-1].names[0], _weights(noises)
+    newest, weights = releases[-1], _weights(noises)
     if any(release.keys != newest.keys for release in releases):
         raise QueryError("SRD-105", "these answers are about different groups.", "Ask again with fresh=True.")
-    drawn = zip(*(release.answers[name] for release in releases), strict=True)
-    values = [math.fsum(weight * value for weight, value in zip(weights, cells, strict=True)) for cells in drawn]
     far = half_width(noises)
-    answers: dict[str, list[Any]] = {
-        name: values, f"{name}_low": [value - far for value in values], f"{name}_high": [value + far for value in values],
-    }  # fmt: skip
+    answers: dict[str, list[Any]] = {}
+    for name in newest.names:  # one draw, under every name the caller gave it
+        drawn = zip(*(release.answers[name] for release in releases), strict=True)
+        values = [math.fsum(weight * value for weight, value in zip(weights, cells, strict=True)) for cells in drawn]
+        answers |= {name: values, f"{name}_low": [v - far for v in values], f"{name}_high": [v + far for v in values]}
     card = Card(newest.card)
     card["post-processing"] = [*card.get("post-processing", []), f"inverse-variance mean of {', '.join(r.id for r in releases)}"]
-    return replace(newest, answers=answers, card=card, raw={})
+    return replace(newest, answers=answers, card=card, raw={}, sealed=None)

@@ -169,7 +169,7 @@ def _notes(query: Query, found: list[Line], delta: Any) -> tuple[str, ...]:
         notes.append("(guess): simulated on made-up rows spread over the public bounds; give twin= for rows that look like yours.")
     if "twin" in sources:
         notes.append("(twin): simulated on the public twin; the private rows may differ.")
-    for name in query.asked.statistics:
+    for name in query.labels.drawn.statistics:
         lines_of = [(line, known) for line in found for known in line.forecasts if known.name == name]
         if lines_of and all(known.hopeless for _, known in lines_of):
             notes.append(_help(query, name, lines_of[-1][1], delta))

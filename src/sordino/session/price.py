@@ -61,7 +61,7 @@ def rank_wish(share: Any, query: Query) -> Wish:
     if rows is None:
         what = "a share of the rows means nothing while their number is unknown."
         raise QueryError("SRD-103", what, "Give size=, or release a count of the same rows first.")
-    return dict.fromkeys(query.asked.statistics, float(share) * rows)
+    return dict.fromkeys(query.labels.drawn.statistics, float(share) * rows)
 
 
 def meets(release: Release, wish: Wish, *, ranks: bool = False) -> bool:
@@ -90,7 +90,7 @@ def public_rows(query: Query) -> int | None:
         return None
     if query.asked.where is None and query.table.size is not None:
         return query.table.size
-    return max(filter(None, map(_at_least, query.table.ledger.recall(query.counting.key()))), default=None)
+    return max(filter(None, map(_at_least, query.counting.sealed(quiet=True))), default=None)
 
 
 @lru_cache(4096)
@@ -169,10 +169,10 @@ def _predictable(query: Query, wish: Wish, delta: Any, *, ranks: bool) -> list[s
     """
     found = widths(query, Offer(Fraction(1)), delta, ranks=ranks, names=wish)
     unknown = [name for name in wish if found[name] is None]
-    one = len(query.asked.statistics) == 1 and query.asked.mechanism is None
+    one = len(query.labels.drawn.statistics) == 1 and query.asked.mechanism is None
     others: list[str | None] = []
     if one and (unknown or not ranks):
-        (name,) = query.asked.statistics
+        (name,) = query.labels.drawn.statistics
         view, plan = outlook(query, guess=False), query.settle(Fraction(1), delta)
         ways = query.ways(name, Fraction(1), plan)  # which comes first may change with the price
         for way in ways[1:] if unknown else ways if len(ways) > 1 else ():
@@ -194,7 +194,7 @@ def _predictable(query: Query, wish: Wish, delta: Any, *, ranks: bool) -> list[s
 def _weights(query: Query, wish: Wish, delta: Any, *, ranks: bool) -> Weights | None:
     """What each draw needs when it is alone, to 1%; None with one draw, with private keys, or where some draw has no wish."""
     plan = query.settle(Fraction(1), delta)
-    members = bundles(query.asked.statistics, plan.context)
+    members = bundles(query.labels.drawn.statistics, plan.context)
     if len(members) == 1 or plan.context.private_keys or any(not set(m) & set(wish) for m in members):
         return None
     alone = {m: query.alone(**{label: query.asked.statistics[label] for label in m}) for m in members}

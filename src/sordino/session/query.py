@@ -12,8 +12,10 @@ from types import EllipsisType
 from typing import TYPE_CHECKING, Any
 
 from sordino.errors import QueryError
+from sordino.ledger import Asked, Limits
 from sordino.pictures import Picture, chain
 from sordino.plan.arrangement import Arrangement
+from sordino.plan.labels import Labels, labels_of
 from sordino.plan.query import Query as Question
 from sordino.plan.recall import question, recall_key
 from sordino.privacy.number import as_delta, as_epsilon, as_positive
@@ -21,10 +23,12 @@ from sordino.schema.spelling import describe
 from sordino.session.execute import execute
 from sordino.session.explanation import Explanation, explain
 from sordino.session.improvement import combine, half_width, noise_of, second_price
+from sordino.session.older import older_answers, older_key
 from sordino.session.preview import EPSILONS, Preview, preview
 from sordino.session.price import Wish, as_wish, epsilon_of, meets, price, public_rows, rank_wish
 from sordino.session.release import Release
 from sordino.session.settled import Settled, settle
+from sordino.session.shape import Shape, shape
 from sordino.session.verbs import Verbs
 from sordino.statistics import Answer, count
 from sordino.statistics.applied import Applied
@@ -104,7 +108,8 @@ class Query(Verbs):
 
         def made(price: Fraction, share: Fraction | None, rows: int | None, weights: Any, way: str | None) -> Settled:
             divided = None if weights is None else dict(weights)
-            return settle(self.table, self.asked, self.words, price, share, rows=rows, weights=divided, way=way)
+            facts: dict[str, Any] = {"charged": self.charged, "words": self.words, "rows": rows, "weights": divided, "way": way}
+            return settle(self.table, self.labels, price, share, **facts)
 
         own = any(isinstance(statistic, Applied) for statistic in self.asked.statistics.values())
         return made if own else lru_cache(SETTLED)(made)
@@ -139,7 +144,47 @@ class Query(Verbs):
             raise QueryError("SRD-101", "within and within_rank are two wishes.", "Give one of them.")
         if within_rank is not None:
             return rank_wish(within_rank, self)
-        return None if within is None else as_wish(within, tuple(self.asked.statistics))
+        return None if within is None else self.wished(within)
+
+    def wished(self, within: Any) -> Wish:
+        """The half-width wished for each draw; of two wishes for the same the narrower one."""
+        wish: Wish = {}
+        for label, width in as_wish(within, tuple(self.asked.statistics)).items():
+            first = self.labels.first(label)
+            wish[first] = min(width, wish.get(first, width))
+        return wish
+
+    def said(self, *, epsilon: Any = None, delta: Any = None, within: Any = None, within_rank: Any = None) -> dict[str, str]:
+        """The price in the caller's words, for the book: by it a repeated request is known, whatever it would cost today."""
+        words = {} if epsilon is None else {"epsilon": str(as_epsilon(epsilon))}
+        words |= {} if delta is None else {"delta": str(as_delta(delta, zero=True))}
+        wish = {} if within is None else {self.labels.canonical[name]: width for name, width in self.wished(within).items()}
+        words |= {"within": ", ".join(f"{name}: {wish[name]:.17g}" for name in sorted(wish))} if wish else {}
+        return words if within_rank is None else words | {"within_rank": f"{float(within_rank):.17g}"}
+
+    @cached_property
+    def labels(self) -> Labels:
+        """How the caller calls the answers, what the book calls them, and which of them are one draw."""
+        return labels_of(self.asked)
+
+    @cached_property
+    def shapes(self) -> dict[str, Shape]:
+        """The columns of every answer, as the caller calls it."""
+        return {label: found for label, statistic in self.asked.statistics.items() if (found := shape(label, statistic))}
+
+    @cached_property
+    def charged(self) -> Asked:
+        """What a charge for this question says it is for."""
+        table, drawn = self.table, self.labels.drawn
+        alone = [replace(drawn, statistics={label: statistic}) for label, statistic in drawn.statistics.items()]
+        words = [question(item, table.unit, fold_ids=table.fold_ids) for item in (alone if len(alone) > 1 else ())]
+        members = tuple(Asked(recall_key(table.dataset, table.version, said)) for said in words)
+        return Asked(self.key(), members, Limits.of(table.unit), self.words["text"], older=self.older)
+
+    @cached_property
+    def older(self) -> bytes | None:
+        """The key this question had in format 1, if its book may hold answers under it."""
+        return older_key(self)
 
     def key(self) -> bytes:
         """What makes a repeat of this question free."""
@@ -209,12 +254,17 @@ class Query(Verbs):
             request=request,
             analyst=analyst,
             owner_log=self.table.log_failure,
+            wish=self.said(epsilon=epsilon, delta=delta, within=within, within_rank=within_rank),
         )
         return replace(Release.from_bytes(sealed, query=self), more=self.table.budget.more(plan.cost))
 
-    def recorded(self) -> list[Release]:
-        """Every recorded answer to this question, oldest first; open to every analyst of the dataset."""
-        return [Release.from_bytes(item, recalled=True, query=self) for item in self.table.ledger.recall(self.key())]
+    def recorded(self, *, older: bool = True) -> list[Release]:
+        """Every recorded answer to this question, oldest first; open to every analyst of the dataset. `older` are those of format 1."""
+        return [Release.from_bytes(item, recalled=True, query=self) for item in self.sealed(older=older)]
+
+    def sealed(self, *, older: bool = True, quiet: bool = False) -> list[bytes]:
+        """The same as the book has them; those of format 1 came first."""
+        return [*(older_answers(self, quiet=quiet) if older else ()), *self.table.ledger.recall(self.key())]
 
     def recall(
         self, epsilon: Fraction | None, wish: Wish | None = None, *, ranks: bool = False, rho: Fraction | None = None
@@ -249,8 +299,9 @@ class Query(Verbs):
         so that the mean meets `within`. Where that is impossible or dearer, it is a fresh release at full price, and the log says so
         before it is charged.
         """
-        wish = as_wish(within, tuple(self.asked.statistics))
-        good, found = self.recall(None, wish), self.recorded()
+        wish = self.wished(within)
+        good = self.recall(None, wish)
+        found = self.recorded(older=False)  # what is averaged must have the noise that today's plan has at its price
         if good is not None:
             return good
         known = [noise for item in found if (noise := noise_of(self, item.cost.exact.epsilon)) is not None]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from sordino.errors import QueryError
+from sordino.errors import LedgerError, QueryError
 from sordino.plan.arrangement import Arrangement
 from sordino.privacy.cost import Cost
 from sordino.session import export, sampling, shape, view
@@ -19,6 +19,8 @@ from sordino.session.record import decode, encode
 from sordino.summaries import Refused
 
 __all__ = ["Paid", "Release"]
+
+FORMAT = 2  # of sealed answers; those of format 1 do not say so, and are under the labels of whoever asked first
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,8 @@ class Release:
     more: int | None = field(default=None, compare=False)  # releases at this price that the budget still paid for when it was drawn
     query: Any = field(default=None, compare=False, repr=False)
     arrangement: Arrangement | None = field(default=None, compare=False, repr=False)  # not sealed: how the rows are shown
+    canonical: bool = field(default=False, compare=False, repr=False)  # called as the book calls it, not as the caller does
+    sealed: bytes | None = field(default=None, compare=False, repr=False)  # the bytes in the book this was read from
 
     @property
     def grouped(self) -> bool:
@@ -129,7 +133,7 @@ class Release:
         answers = {n: [v if isinstance(v, Refused) else function(v) for v in self.answers[n]] for n in self.names}
         card = Card(self.card)
         card["post-processing"] = [*card.get("post-processing", []), getattr(function, "__name__", "function")]
-        return replace(self, answers=answers, bar="none", card=card, rank_bars={}, raw={}, shapes={}, query=None)
+        return replace(self, answers=answers, bar="none", card=card, rank_bars={}, raw={}, shapes={}, query=None, sealed=None)
 
     def improve(self, within: Any = None, **options: Any) -> Release:
         """A better answer to the same question; see `Query.improve`."""
@@ -151,21 +155,44 @@ class Release:
         return replace(self, keys=keys, answers={name: [c[row] for row in rows] for name, c in self.answers.items()}, arrangement=None)
 
     def to_bytes(self) -> bytes:
-        """What the ledger seals. Canonical: the same release is the same bytes."""
+        """What the ledger seals. Canonical: the same release is the same bytes, and says whose labels it has."""
         charged = None if self.cost.charged is None else [str(part) for part in self.cost.charged]
-        facts = {"id": self.id, "names": list(self.names), "mechanism": self.mechanism, "bar": self.bar}
+        whose = {"format": FORMAT, "labels": "canonical" if self.canonical else "shown"}
+        facts = {**whose, "id": self.id, "names": list(self.names), "mechanism": self.mechanism, "bar": self.bar}
         data = {"keys": self.keys, "answers": self.answers, "ranks": self.rank_bars, "raw": self.raw, "shapes": self.shapes}
         return encode({**facts, **data, "cost": self.cost.exact.to_dict(), "charged": charged, "card": dict(self.card)})
 
     @classmethod
     def from_bytes(cls, data: bytes, *, recalled: bool = False, query: Any = None) -> Release:
+        """A release from its bytes. Sealed under canonical labels, it is shown under those of the query, in the query's order."""
         found = decode(data)
+        if found.get("format", 1) > FORMAT:
+            raise LedgerError("SRD-604", "this answer was sealed by a newer Sordino.", "Upgrade Sordino to read it.")
         charged = found["charged"] and (Fraction(found["charged"][0]), Fraction(found["charged"][1]))
         cost = Paid(Cost.from_dict(found["cost"]), charged)
         facts = (tuple(found["names"]), cost, found["mechanism"], found["bar"], found["id"], Card(found["card"]))
-        return cls(
+        made = cls(
             found["answers"], found["keys"], *facts, found["ranks"], found["raw"], found["shapes"], recalled=recalled, query=query,
-            arrangement=getattr(query, "arrangement", None),
+            arrangement=getattr(query, "arrangement", None), canonical=found.get("labels") == "canonical", sealed=data,
+        )  # fmt: skip
+        return made if query is None else made.under(query.labels.canonical, query.shapes)
+
+    def under(self, labels: Mapping[str, str], shapes: Mapping[str, shape.Shape]) -> Release:
+        """The same release with its answers called by these labels (each for a canonical one), in their order; free."""
+        if not self.canonical or set(labels.values()) != set(self.names):
+            return self
+
+        def renamed(by_name: Mapping[str, Any], *ends: str) -> dict[str, Any]:
+            return {label + end: by_name[name + end] for label, name in labels.items() for end in ends or ("",) if name + end in by_name}
+
+        card = Card(self.card)
+        if isinstance(asked := card.get("question"), dict) and isinstance(asked.get("statistics"), dict):
+            card["question"] = {**asked, "statistics": renamed(asked["statistics"])}
+        if isinstance(about := card.get("bar about"), dict):
+            card["bar about"] = renamed(about)
+        return replace(
+            self, answers=renamed(self.answers, "", "_low", "_high"), names=tuple(labels), card=card, rank_bars=renamed(self.rank_bars),
+            raw=renamed(self.raw), shapes=dict(shapes), canonical=False,
         )  # fmt: skip
 
     def __getstate__(self) -> dict[str, Any]:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from sordino.engines.port import Bounded
 from sordino.errors import QueryError
-from sordino.ledger import Balance, Entry
+from sordino.ledger import Asked, Balance, Entry
 from sordino.plan.binding import context, frame
+from sordino.plan.labels import Labels
 from sordino.plan.query import Query as Question
-from sordino.plan.recall import recall_key
 from sordino.privacy.certificate import Certificate
 from sordino.privacy.cost import Cost
 from sordino.schema.frame import Frame
@@ -41,16 +41,21 @@ POOL_SHARE = Fraction(1, 100)  # of the whole delta, for a release that needs on
 class Settled:
     """Everything public about a release before it happens."""
 
-    key: bytes
+    asked: Asked
     frames: tuple[Frame, ...]  # the query's own rows first, then one frame per statistic that counts a column
     plan: Plan
     names: tuple[str, ...]
     by: tuple[str, ...]
     context: Context
     facts: dict[str, Any]  # for the card
-    shapes: dict[str, Shape]
+    labels: dict[str, str]  # every name with the label its answers are sealed under, in the order of those
+    shapes: dict[str, Shape]  # by those labels
     own_profile: bool = False  # sold by rho: its own epsilon is that of the exact profile
     rehearsed: bool = field(default=False, init=False, compare=False, repr=False)
+
+    @property
+    def key(self) -> bytes:
+        return self.asked.key
 
     @cached_property
     def cost(self) -> Cost:
@@ -136,35 +141,38 @@ class Settled:
         return self._release(groups, answers, paid, entry.id, claim(self, entry.id, balance)).to_bytes()
 
     def _release(self, groups: Groups, answers: Answers, paid: Paid, id: str, card: Card) -> Release:
-        """Which columns appear is public: it follows from the steps, not from the answers."""
+        """Under canonical labels. Which columns appear is public: it follows from the steps, not from the answers."""
         columns: dict[str, list[Any]] = {}
         ranks, raw = {}, {}
-        for name in self.names:
+        for name, label in self.labels.items():
             cells = answers[name]
-            columns[name] = [cell.value for cell in cells]
+            columns[label] = [cell.value for cell in cells]
             if self.bar_of(name) != "none":
-                columns |= {f"{name}_low": [cell.low for cell in cells], f"{name}_high": [cell.high for cell in cells]}
+                columns |= {f"{label}_low": [cell.low for cell in cells], f"{label}_high": [cell.high for cell in cells]}
             if not self.by and self.bar_of(name) not in ("none", "rank"):  # only one answer has intervals at other levels
-                raw[name] = [cell.raw for cell in cells]
+                raw[label] = [cell.raw for cell in cells]
             if hasattr(step := self.steps.get(name), "rank_width"):
                 far = step.rank_width()  # type: ignore[union-attr]
-                ranks[name] = (-far, far)
+                ranks[label] = (-far, far)
         keys = {column: [group[i] for group in groups or ()] for i, column in enumerate(self.by)}
-        return Release(columns, keys, self.names, paid, self.mechanism, self.bar, id, card, ranks, raw, self.shapes)
+        names = tuple(self.labels.values())
+        return Release(columns, keys, names, paid, self.mechanism, self.bar, id, card, ranks, raw, self.shapes, canonical=True)
 
 
 def settle(
     table: Table,
-    asked: Question,
-    words: dict[str, Any],
+    labels: Labels,
     epsilon: Fraction,
     delta: Fraction | None,
     *,
+    charged: Asked,
+    words: dict[str, Any],
     rows: int | None = None,
     weights: Any = None,
     way: str | None = None,
 ) -> Settled:
     """Split the price, build the frames, collect the card's facts: all from public facts. What no engine could read is refused here."""
+    asked = labels.drawn
     public = context(asked, table.unit, size=table.size, rows=rows)
     pool = table.ledger.terms.filter.cap.delta
     thrifty = asked.mechanism in THRIFTY
@@ -185,12 +193,13 @@ def settle(
     for wanted in frames:
         table.engine.check(wanted)
     unit = table.unit
-    who: dict[str, Any] = {"unit": table.unit_word, "relation": unit.relation.value, "max_rows": unit.max_rows}
-    who |= {"max_groups": unit.max_groups, "max_rows_per_group": unit.rows_per_group}
-    facts = {"dataset": table.dataset, "version": table.version, "table": table.name, "privacy unit": who, "question": words}
-    shapes = {label: found for label, statistic in asked.statistics.items() if (found := shape(label, statistic))}
-    key = recall_key(table.dataset, table.version, words)
-    return Settled(key, frames, plan, tuple(asked.statistics), asked.by, public, facts, shapes)
+    limits = {"max_rows": unit.max_rows, "max_groups": unit.max_groups, "max_rows_per_group": unit.rows_per_group}
+    who = {"unit": table.unit_word, "relation": unit.relation.value, **limits}
+    said = {**words, "statistics": {name: asked.statistics[label].question() for label, name in labels.sealed.items()}}
+    facts = {"dataset": table.dataset, "version": table.version, "table": table.name, "privacy unit": who, "question": said}
+    shapes = {name: found for label, name in labels.sealed.items() if (found := shape(name, asked.statistics[label]))}
+    names = tuple(label for label in labels.canonical if label in asked.statistics)
+    return Settled(charged, frames, plan, names, asked.by, public, facts, labels.sealed, shapes)
 
 
 def _placed(asked: Question) -> dict[str, Any]:

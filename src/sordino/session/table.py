@@ -197,6 +197,8 @@ def table(
     if not isinstance(budget, Budget):
         raise QueryError("SRD-304", "a table needs a budget.", "Give budget=sd.Budget(epsilon=3).")
     person = privacy_unit(unit, relation, max_rows, max_groups, size, max_rows_per_group=max_rows_per_group)
+    if person.max_groups > 1 and max_rows_per_group is None:
+        _tell_limits(person)
     if isinstance(twin, str) and (twin != "codebook" or size is None):
         raise QueryError("SRD-103", f"twin is {twin!r}.", 'Give a public frame, or "codebook" together with size=.')
     declared = declare(columns, bounds, keys, unit)
@@ -220,6 +222,22 @@ def table(
         raise
     word = "row" if unit is None else unit
     return Table(name, known, person, reader, book, name, version, size, fold_ids, word, owner_log, twin)
+
+
+_told: list[bool] = []
+
+
+def _tell_limits(unit: PrivacyUnit) -> None:
+    """What changed in the meaning of max_rows, once in a process: code that was written before goes on with other limits than it had."""
+    if _told:
+        return
+    _told.append(True)
+    rows, groups = unit.max_rows, unit.max_groups
+    log.warning(
+        "sordino: max_rows=%d now limits the rows of one person in all, in up to %d groups together; it was %d in each group, which is"
+        " max_rows=%d, max_rows_per_group=%d. Give max_rows_per_group= to say which you mean",
+        rows, groups, rows, rows * groups, rows,
+    )  # fmt: skip
 
 
 def _ledger_place(ledger: str | os.PathLike[str] | None, file: str | os.PathLike[str] | None) -> str:
