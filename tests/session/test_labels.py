@@ -182,6 +182,17 @@ def test_a_repeated_request_returns_its_bytes_though_its_wish_has_another_price_
             asked.release(epsilon=1, request="r", fresh=True)
 
 
+@pytest.mark.parametrize("price", [{"epsilon": "0.5"}, {"epsilon": "0.5", "delta": "1e-6"}, {"rho": "0.1"}, {"within": 50}])
+def test_every_way_to_name_a_price_is_written_down(price):
+    with table(budget=sd.Budget(30, "1e-6", accounting="zcdp"), size=240) as people:
+        first = people.count().release(**price, request="r")
+        assert people.agg(n=sd.count()).release(**price, request="r", fresh=True).sealed == first.sealed
+        assert set(people.ledger.entries()[0].asked.wish) == set(price)
+        for other in ({"epsilon": "0.4"}, {"rho": "0.2"}, {"within": 49}, {"epsilon": "0.5", "delta": "1e-7"}):
+            with pytest.raises(QueryError, match="SRD-605"):
+                people.count().release(**other, request="r", fresh=True)
+
+
 def test_what_is_shown_is_read_back_as_it_was_shown():
     with table() as people:
         release = people.agg(n=sd.count()).release(epsilon=1)

@@ -154,9 +154,12 @@ class Query(Verbs):
             wish[first] = min(width, wish.get(first, width))
         return wish
 
-    def said(self, *, epsilon: Any = None, delta: Any = None, within: Any = None, within_rank: Any = None) -> dict[str, str]:
+    def said(
+        self, *, epsilon: Any = None, rho: Any = None, delta: Any = None, within: Any = None, within_rank: Any = None
+    ) -> dict[str, str]:
         """The price in the caller's words, for the book: by it a repeated request is known, whatever it would cost today."""
         words = {} if epsilon is None else {"epsilon": str(as_epsilon(epsilon))}
+        words |= {} if rho is None else {"rho": str(as_positive(rho, "rho"))}
         words |= {} if delta is None else {"delta": str(as_delta(delta, zero=True))}
         wish = {} if within is None else {self.labels.canonical[name]: width for name, width in self.wished(within).items()}
         words |= {"within": ", ".join(f"{name}: {wish[name]:.17g}" for name in sorted(wish))} if wish else {}
@@ -254,7 +257,7 @@ class Query(Verbs):
             request=request,
             analyst=analyst,
             owner_log=self.table.log_failure,
-            wish=self.said(epsilon=epsilon, delta=delta, within=within, within_rank=within_rank),
+            wish=self.said(epsilon=epsilon, rho=rho, delta=delta, within=within, within_rank=within_rank),
         )
         return replace(Release.from_bytes(sealed, query=self), more=self.table.budget.more(plan.cost))
 
