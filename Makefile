@@ -3,6 +3,7 @@ SHELL := /bin/bash
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
+CORE := $(VENV)/.core
 STAMP := $(VENV)/.installed
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
@@ -11,14 +12,20 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 help:  ## what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
 
-$(STAMP): pyproject.toml
+$(CORE): pyproject.toml
 	@$(PYTHON) -m venv $(VENV) 2>/dev/null || ./tools/apt python3-venv
 	@test -x $(BIN)/pip || { rm -rf $(VENV); $(PYTHON) -m venv $(VENV); }
-	@echo "installing sordino and its tools into $(VENV)"
+	@echo "installing sordino into $(VENV): eight packages and what they need"
+	@$(BIN)/pip install --editable . | grep --line-buffered -E '^(Collecting|Successfully)' || true
+	@$(BIN)/python -c 'import sordino'
+	@touch $@
+
+$(STAMP): $(CORE)
+	@echo "installing the tools of its tests into $(VENV)"
 	@$(BIN)/pip install --quiet --editable '.[dev]'
 	@touch $@
 
-demo: $(STAMP)  ## see it work
+demo: $(CORE)  ## see it work
 	@$(BIN)/python -m sordino.demo
 
 check: $(STAMP)  ## lint, types, layers

@@ -38,3 +38,45 @@ def test_no_module_is_named_like_a_public_function_of_its_package():
         files = {path.stem for folder in room.__path__ for path in Path(folder).iterdir()}
         functions = {name for name in room.__all__ if inspect.isfunction(getattr(room, name))}
         assert not functions & files, room.__name__
+
+
+BLOCK = """
+import sys
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("pandas", "pyarrow", "polars", "fastapi", "uvicorn", "jinja2", "sklearn", "psycopg", "pyspark"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Missing())
+"""
+
+
+def test_a_missing_extra_is_one_line_that_names_it_everywhere(tmp_path):
+    tried = """
+import sordino as sd
+from sordino.cli import main
+table = sd.table({"x": [1, 2] * 50}, bounds={"x": (0, 3)}, budget=sd.Budget(epsilon=9), ledger=":memory:")
+release = table.count().release(epsilon=1)
+calls = [release.to_pandas, release.to_polars, release.to_arrow, lambda: release.to_parquet("x.parquet"),
+    lambda: sd.models.PrivateLinearRegression, lambda: sd.table("postgres://a@127.0.0.1/b?table=c", budget=sd.Budget(epsilon=1))]
+for call in calls:
+    try:
+        call()
+    except sd.errors.QueryError as error:
+        assert error.code == "SRD-111", error
+        assert "pip install" in error.fix
+    else:
+        raise AssertionError(call)
+for words in (["serve", "x.toml"], ["learn"]):
+    sys.argv = ["sordino", *words]
+    assert main() == 2
+"""
+    ran = subprocess.run([sys.executable, "-c", BLOCK + tried], capture_output=True, text=True, cwd=tmp_path, timeout=120, check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stderr.count('pip install "sordino[server]"') == 2
+    assert "Traceback" not in ran.stderr
+
+
+def test_the_package_runs_as_a_module():
+    ran = subprocess.run([sys.executable, "-m", "sordino", "--help"], capture_output=True, text=True, timeout=120, check=False)
+    assert ran.returncode == 0
+    assert "price first" in ran.stdout

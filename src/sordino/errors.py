@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["CODES", "FIXES", "BudgetExceeded", "LedgerError", "QueryError", "ReleaseFailed", "SordinoError"]
+__all__ = ["CODES", "FIXES", "BudgetExceeded", "LedgerError", "QueryError", "ReleaseFailed", "SordinoError", "not_installed"]
 
 CODES: dict[str, str] = {
     "SRD-101": "epsilon is not a legal privacy price",
@@ -27,6 +27,7 @@ CODES: dict[str, str] = {
     "SRD-108": "this law has no exact sampler and cannot be released",
     "SRD-109": "the distance to instability is not computable for this statistic",
     "SRD-110": "this price cannot be certified",
+    "SRD-111": "an optional part of Sordino is not installed",
     "SRD-201": "unknown column or table",
     "SRD-202": "a number column has no public bounds",
     "SRD-203": "the column's declared type does not fit the question",
@@ -70,6 +71,7 @@ FIXES: dict[str, str] = {
     "SRD-108": "Use a law whose quantile function is known: Laplace, Gaussian, Student t with 1, 2 or 4 degrees, the power law.",
     "SRD-109": "Give the statistic's distance to instability, or use a mechanism that does not need one.",
     "SRD-110": "Ask with a price between 0.001 and 20, or narrower limits per person.",
+    "SRD-111": 'Install the extra the message names, such as pip install "sordino[server]".',
     "SRD-201": "Check the spelling; the message names the nearest column or table.",
     "SRD-202": "Declare public bounds for the column: bounds={'income': (0, 1_000_000)}.",
     "SRD-203": "Declare the column with a type that fits, or ask about another one.",
@@ -134,6 +136,25 @@ class ReleaseFailed(SordinoError):
 
 class LedgerError(SordinoError):
     """The ledger is broken, moved or unreachable, so nothing is answered."""
+
+
+EXTRAS = {
+    "server": ("fastapi", "httptools", "jinja2", "pydantic", "starlette", "uvicorn", "uvloop"),
+    "postgres": ("psycopg",),
+    "spark": ("pyspark",),
+    "frames": ("pandas", "pyarrow"),
+    "models": ("joblib", "sklearn"),
+}
+
+
+def not_installed(error: ImportError) -> QueryError | None:
+    """The extra that brings the missing package, in one line; None if no extra does."""
+    package = (error.name or "").partition(".")[0]
+    extra = next((name for name, packages in EXTRAS.items() if package in packages), None)
+    if extra is None and package != "polars":
+        return None
+    place = "polars" if extra is None else f'"sordino[{extra}]"'
+    return QueryError("SRD-111", f"this needs {package}, which is not installed.", f"Install it: pip install {place}.", package=package)
 
 
 def _rebuilt(kind: type[SordinoError], code: str, what: str, fix: str, facts: dict[str, Any]) -> SordinoError:

@@ -128,3 +128,10 @@ def test_the_book_goes_on_in_format_2(book):
         assert people.agg(s=sd.sum("age")).release(epsilon=1).id == release.id
         assert people.ledger.verify()
         assert {entry.format for entry in people.ledger.entries()} == {1, 2}
+
+
+def test_a_mean_that_a_planner_had_moved_is_not_taken_for_the_mean():
+    with sd.table({"x": [1.0] * 50}, bounds={"x": (0, 9)}, budget=sd.Budget(epsilon=9), ledger=":memory:", size=50) as people:
+        plain, moved = (people.mean("x", **how).release(epsilon=1) for how in ({}, {"method": "two_stage"}))
+    assert not older._moved(plain.to_bytes())
+    assert older._moved(moved.to_bytes())

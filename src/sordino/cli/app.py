@@ -21,7 +21,7 @@ from sordino.cli.owner import init
 from sordino.cli.poll import surveys
 from sordino.cli.self import demo, doctor, explain
 from sordino.cli.serve import learn, serve, tokens
-from sordino.errors import QueryError, SordinoError
+from sordino.errors import QueryError, SordinoError, not_installed
 
 __all__ = ["app", "main"]
 
@@ -62,6 +62,11 @@ def main(argv: list[str] | None = None) -> int:
         return _tell(error)
     except typer.Exit as stop:
         return stop.exit_code
+    except ModuleNotFoundError as error:
+        known = not_installed(error)
+        if known is None:
+            raise
+        return _tell(known)
     except BrokenPipeError:  # whoever read the answer has enough of it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0

@@ -14,7 +14,7 @@ from sordino.engines.reader import HELD, Reader
 from sordino.engines.remote import Remote
 from sordino.engines.scan import broken
 from sordino.engines.value import quote, quoted
-from sordino.errors import QueryError
+from sordino.errors import not_installed
 from sordino.schema.column import Column
 from sordino.schema.frame import Frame
 
@@ -138,6 +138,6 @@ def _tame(x: str, stored: str) -> str:
 def _driver() -> Any:
     try:
         import psycopg
-    except ImportError:
-        raise QueryError("SRD-106", "tables in PostgreSQL need psycopg.", 'Install it with pip install "sordino[postgres]".') from None
+    except ModuleNotFoundError as error:
+        raise not_installed(error) or error from None
     return psycopg

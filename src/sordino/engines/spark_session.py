@@ -14,7 +14,7 @@ from typing import Any
 
 from sordino.engines.scan import broken
 from sordino.engines.spill import Spill
-from sordino.errors import QueryError
+from sordino.errors import not_installed
 
 __all__ = ["active_session", "frame_of", "is_frame", "pinned", "quiet", "undisturbed"]
 
@@ -83,8 +83,8 @@ def active_session() -> Any:
     try:
         from pyspark import SparkContext
         from pyspark.sql import SparkSession
-    except ImportError:
-        raise QueryError("SRD-106", 'engine="spark" needs pyspark.', 'Install it with pip install "sordino[spark]".') from None
+    except ModuleNotFoundError as error:
+        raise not_installed(error) or error from None
     with _lock:
         if SparkContext._active_spark_context is None:
             return _local(SparkSession)

@@ -16,7 +16,7 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sordino.errors import LedgerError, QueryError
+from sordino.errors import LedgerError, QueryError, not_installed
 from sordino.ledger.page import FIND_POSTGRES, VERSION, PostgresPage
 from sordino.ledger.port import Found, Head, InDoubt, Row
 
@@ -33,8 +33,8 @@ PATIENCE = 10.0  # seconds to wait for a server that restarts, or for the row lo
 def _driver() -> Any:
     try:
         import psycopg
-    except ImportError:
-        raise QueryError("SRD-106", "PostgreSQL ledgers need psycopg.", 'Install it with pip install "sordino[postgres]".') from None
+    except ModuleNotFoundError as error:
+        raise not_installed(error) or error from None
     return psycopg
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from sordino.errors import QueryError
+from sordino.errors import not_installed
 
 if TYPE_CHECKING:
     from sordino.models.conformance import expected_failed_checks
@@ -34,7 +34,4 @@ def __getattr__(name: str) -> Any:
     try:
         return getattr(import_module(f"sordino.models.{_HOMES[name]}"), name)
     except ModuleNotFoundError as error:
-        if error.name is None or not error.name.startswith("sklearn"):
-            raise
-        fix = 'Install it with pip install "sordino[models]".'
-        raise QueryError("SRD-106", "the models need scikit-learn, which is not installed.", fix) from None
+        raise not_installed(error) or error from None

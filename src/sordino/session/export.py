@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 import math
 import os
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sordino.errors import not_installed
 from sordino.summaries import Refused
 
 if TYPE_CHECKING:
@@ -47,33 +49,34 @@ def _text(key: Any) -> Any:
     return " to ".join(map(str, key)) if isinstance(key, tuple) else key if key is None else str(key)
 
 
+def _package(name: str) -> Any:
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        raise not_installed(error) or error from None
+
+
 def to_arrow(release: Release) -> Any:
     """A pyarrow table with the card in its metadata."""
-    import pyarrow as pa
-
+    pa = _package("pyarrow")
     table = pa.table(plain(release))
     return table.replace_schema_metadata({**(table.schema.metadata or {}), b"sordino.card": release.card.to_json().encode()})
 
 
 def to_pandas(release: Release) -> Any:
-    import pandas as pd
-
+    pd = _package("pandas")
     frame = pd.DataFrame(plain(release))
     frame.attrs["sordino.card"] = dict(release.card)
     return frame
 
 
 def to_polars(release: Release) -> Any:
-    import polars as pl
-
-    return pl.DataFrame(plain(release), strict=False)
+    return _package("polars").DataFrame(plain(release), strict=False)
 
 
 def to_parquet(release: Release, path: Where) -> None:
     """A Parquet file with the card in its metadata."""
-    import pyarrow.parquet as pq
-
-    pq.write_table(to_arrow(release), os.fspath(path))
+    _package("pyarrow.parquet").write_table(to_arrow(release), os.fspath(path))
 
 
 def to_csv(release: Release, path: Where) -> None:

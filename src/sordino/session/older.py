@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 from sordino.plan.binding import context
 from sordino.plan.recall import question_format_1, recall_key
+from sordino.session.release import Release
+from sordino.statistics.average import Mean
 
 if TYPE_CHECKING:
     from sordino.session.query import Query
@@ -45,10 +47,18 @@ def same_limits(query: Query) -> bool:
     return not in_groups or unit.max_groups == 1 or unit.rows_per_group * unit.max_groups <= unit.max_rows
 
 
+def _moved(sealed: bytes) -> bool:
+    """Whether a mean of format 1 was that of moved or trimmed values: then a planner had chosen another number than the mean."""
+    mechanism = Release.from_bytes(sealed).mechanism
+    return "two stages" in mechanism or "trimmed mean" in mechanism
+
+
 def older_answers(query: Query, *, quiet: bool = False) -> Sequence[bytes]:
     """The sealed answers of format 1 to this question, oldest first. Under other limits they are left alone, and the log says so once."""
     key = query.older
     found = () if key is None else query.table.ledger.recall(key)
+    if any(isinstance(statistic, Mean) and statistic.method == "auto" for statistic in query.asked.statistics.values()):
+        found = [sealed for sealed in found if not _moved(sealed)]
     if not found or same_limits(query):
         return found
     if not quiet and key is not None and key not in _told:
@@ -56,6 +66,6 @@ def older_answers(query: Query, *, quiet: bool = False) -> Sequence[bytes]:
         asked, unit = ", ".join(query.asked.statistics), query.table.unit
         log.warning(
             "sordino: %s: %d answers recorded under the limits of format 1 (%d rows of a person in each group) are not used again; now %s",
-            asked, len(found), unit.rows_per_group, unit.limits,
+            asked, len(found), unit.rows_per_group, unit.words,
         )  # fmt: skip
     return ()
