@@ -63,7 +63,7 @@ def test_init_reads_the_header_and_check_says_what_it_promises(folder, capsys):
     code, out, _ = run(capsys, "check")
     assert code == 0
     assert "at most 4 rows of one person, in at most 2 groups" in out.replace("\n  ", " ")
-    assert "zcdp: 1 releases of 0.5 or 35 of 0.1" in out.replace("\n  ", " ")
+    assert "zcdp: 1 releases of 0.5 or 36 of 0.1" in out.replace("\n  ", " ")
     assert run(capsys, *INIT)[0] == 5
     assert run(capsys, "init", "patients.csv", "--bounds", "height=0:3", "--out", "x.toml")[0] == 2
     assert not Path("x.toml").exists()
