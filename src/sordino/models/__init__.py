@@ -28,13 +28,15 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    try:
-        return getattr(import_module(f"sordino.models.{_HOMES[name]}"), name)
-    except ModuleNotFoundError as error:
-        if error.name is None or not error.name.startswith("sklearn"):
-            raise
-        fix = 'Install it with pip install "sordino[models]".'
-        raise QueryError("SRD-106", "the models need scikit-learn, which is not installed.", fix) from None
+if not TYPE_CHECKING:  # a name that is not there is an error to a type checker too
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        try:
+            return getattr(import_module(f"sordino.models.{_HOMES[name]}"), name)
+        except ModuleNotFoundError as error:
+            if error.name is None or not error.name.startswith("sklearn"):
+                raise
+            fix = 'Install it with pip install "sordino[models]".'
+            raise QueryError("SRD-106", "the models need scikit-learn, which is not installed.", fix) from None
