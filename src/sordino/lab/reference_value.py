@@ -213,7 +213,9 @@ def typed(column: Column, value: Any) -> Any:
     if number is None:
         return None
     if column.type == "float":
-        return float(value) if isinstance(value, float) else float(number) if -(10**300) < number < 10**300 else math.copysign(math.inf, number)
+        if isinstance(value, float):
+            return float(value)
+        return float(number) if -(10**300) < number < 10**300 else math.copysign(math.inf, number)
     number = within(number, 10**20 - 1)
     if column.type == "decimal":
         return number

@@ -9,7 +9,7 @@ from hashlib import shake_256
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino.summaries.request import Window
+from sordino.summaries.request import Request, Window
 from sordino.summaries.window import rank_window
 
 __all__ = ["FARTHEST", "STEP", "LeftOver", "Pairs", "left_over", "slopes"]
@@ -20,7 +20,7 @@ HALF = Fraction(1, 2)
 
 
 @dataclass(frozen=True)
-class Pairs:
+class Pairs(Request[Window]):
     r"""Ask for the middle slopes (y_i - y_j)/(x_i - x_j) of neighbours in this many random rings of all rows; the answer is a Window.
 
     Theorem. A row that joins takes one slope out of each ring and puts two in; a row that is replaced changes two.
@@ -36,7 +36,7 @@ class Pairs:
 
 
 @dataclass(frozen=True)
-class LeftOver:
+class LeftOver(Request[Window]):
     """Ask for the middle values of y - slope x, slope a drawn multiple of 1/STEP; the answer is a Window."""
 
     slope: int
