@@ -94,14 +94,16 @@ _HOMES = {
 }  # fmt: skip
 
 
-def __getattr__(name: str) -> Any:
-    """Rooms and verbs load when they are first named, so that `import sordino` stays fast."""
-    if name in _ROOMS:
-        return import_module(f"sordino.{name}")
-    if name in __all__:
-        home = import_module(f"sordino.{_HOMES.get(name, 'statistics')}")
-        return getattr(home, "open_dataset" if name == "open" else name)
-    raise AttributeError(f"module 'sordino' has no attribute {name!r}")
+if not TYPE_CHECKING:  # a name that is not there is an error to a type checker too
+
+    def __getattr__(name: str) -> Any:
+        """Rooms and verbs load when they are first named, so that `import sordino` stays fast."""
+        if name in _ROOMS:
+            return import_module(f"sordino.{name}")
+        if name in __all__:
+            home = import_module(f"sordino.{_HOMES.get(name, 'statistics')}")
+            return getattr(home, "open_dataset" if name == "open" else name)
+        raise AttributeError(f"module 'sordino' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -1,105 +1,19 @@
-"""Expressions of every kind over the awkward tables, and frames made of them."""
+"""Expressions at random over the awkward tables, legal or not, and their values by the book."""
 
 from __future__ import annotations
 
-import datetime as dt
 import random
 from fractions import Fraction
 from typing import Any
 
 from sordino.errors import QueryError
-from sordino.privacy.relation import PrivacyUnit
+from sordino.lab.awkward_expressions import AGES, DAYS, FINES, FLAGS, MOMENTS, OLD, PRICES, WARDS, WEIGHTS
+from sordino.lab.awkward_tables import COLUMNS
+from sordino.lab.reference_value import evaluate, typed
 from sordino.schema.column import Column
 from sordino.schema.derived import derive
 from sordino.schema.expression import PARTS, Arithmetic, Call, Case, Cast, Constant, Expression, Leaf, Part, Truth
-from sordino.schema.frame import Frame
-from sordino.schema.predicate import And, Compare, IsNull, Like, Literal, Name, Not, Or
-
-from .formula import evaluate
-from .reference import truth, typed
-from .tables import AGE, BORN, CITIES, COLUMNS, FINE, PERSON, PRICE, SEEN, SMOKER, WARD, WEIGHT, person
-
-AGES, WEIGHTS, FINES, PRICES, WARDS, DAYS, MOMENTS, FLAGS, TOWNS = map(Leaf, (AGE, WEIGHT, FINE, PRICE, WARD, BORN, SEEN, SMOKER, CITIES))
-FILLED = Leaf(Column("age", "int", bounds=(0, 120), nulls=40))
-HALF, NOTHING = Constant(Fraction(1, 2)), Constant(None)
-OLD = Compare(">=", Name("age"), Literal(36))
-
-
-def minus(a: Expression, b: Expression) -> Expression:
-    return Arithmetic("-", a, b)
-
-
-def name(expression: Expression) -> Name:
-    return Name(derive(expression).name, expression)
-
-
-SUM = Arithmetic("+", AGES, PRICES)
-RATE = Arithmetic("/", PRICES, AGES)
-STAY = minus(Cast(MOMENTS, "date"), DAYS)
-NESTED = Case(((Compare(">", name(RATE), Literal(Fraction(1, 3))), RATE), (IsNull(Name("city")), WEIGHTS)), minus(AGES, HALF))
-EXPRESSIONS: list[Expression] = [
-    SUM,
-    minus(AGES, WARDS),
-    minus(PRICES, Constant(Fraction(1, 8))),
-    Arithmetic("*", PRICES, PRICES),
-    Arithmetic("*", AGES, Constant(-3)),
-    Arithmetic("*", AGES, WEIGHTS),
-    Arithmetic("+", FINES, WEIGHTS),
-    Arithmetic("*", WEIGHTS, Constant(Fraction(1, 10**40))),
-    RATE,
-    Arithmetic("/", AGES, WARDS),
-    Arithmetic("/", WEIGHTS, FINES),
-    Arithmetic("/", minus(AGES, Constant(60)), minus(PRICES, HALF)),
-    Arithmetic("/", Constant(1), Call("greatest", (WEIGHTS, Constant(Fraction(1, 4))))),
-    Arithmetic("/", Constant(1), Call("least", (WEIGHTS, Constant(Fraction(-1, 4))))),
-    STAY,
-    minus(DAYS, Constant(dt.date(2000, 1, 1))),
-    Call("abs", (minus(AGES, Constant(40)),)),
-    Call("abs", (WEIGHTS,)),
-    *(Call(word, (item,)) for word in ("floor", "ceil", "round") for item in (AGES, PRICES, WEIGHTS, minus(Constant(0), PRICES), RATE)),
-    *(Call("round", (item,), 1) for item in (PRICES, WEIGHTS, minus(Constant(0), PRICES), Arithmetic("*", FINES, WEIGHTS))),
-    Call("round", (PRICES,), 5),
-    Call("least", (AGES, PRICES, Constant(50))),
-    Call("greatest", (AGES, WEIGHTS, NOTHING)),
-    Call("greatest", (DAYS, Constant(dt.date(1980, 1, 1)))),
-    Call("coalesce", (AGES, WARDS, Constant(7))),
-    Call("coalesce", (PRICES, AGES)),
-    Call("coalesce", (SUM, WEIGHTS)),
-    *(Part(word, MOMENTS) for word in PARTS),
-    *(Part(word, DAYS) for word in PARTS[:6]),
-    *(Cast(item, "int") for item in (PRICES, WEIGHTS, FLAGS, minus(Constant(0), PRICES), Arithmetic("*", WEIGHTS, HALF))),
-    *(Cast(item, "float") for item in (AGES, PRICES, FLAGS)),
-    *(Cast(item, "decimal", 1) for item in (AGES, PRICES, WEIGHTS, FLAGS)),
-    *(Cast(item, "bool") for item in (AGES, WEIGHTS, PRICES)),
-    Cast(MOMENTS, "date"),
-    Cast(DAYS, "timestamp"),
-    Truth(OLD),
-    Truth(And((OLD, Or((Like(Name("city"), "%lm"), Not(IsNull(Name("price")))))))),
-    Case(((OLD, Constant(1)),), Constant(0)),
-    Case(((OLD, AGES), (IsNull(Name("ward")), PRICES))),
-    NESTED,
-    Case(((OLD, MOMENTS),), Constant(dt.datetime(2020, 6, 1, tzinfo=dt.UTC))),
-    Case(((Compare(">", name(STAY), Literal(0)), STAY),), NOTHING),
-    FILLED,
-    Arithmetic("+", FILLED, WARDS),
-]
-SOLO = [derive(item) for item in EXPRESSIONS]
-BANDS = derive(Case(((OLD, Constant("old")), (Compare(">=", Name("age"), Literal(1)), Constant("young")))))
-TENS = derive(Call("floor", (Arithmetic("/", AGES, Constant(10)),)))
-WHOLE = derive(Truth(OLD))
-YEARS = derive(Part("year", DAYS))
-PLACES = derive(Call("coalesce", (TOWNS, Constant("unknown"))))
-SPLIT = derive(Case(((OLD, TOWNS),), Constant("young")))
-GROUPS = {"bands": (BANDS,), "tens": (TENS,), "truth": (WHOLE,), "years": (YEARS,), "places": (PLACES, WHOLE), "split": (SPLIT,)}
-SMALL = Compare("<", name(SUM), Literal(Fraction(307, 2)))
-LATER = Call("greatest", (DAYS, Cast(MOMENTS, "date")))
-DERIVED = {
-    "numbers": Frame(PrivacyUnit(), columns=tuple(map(derive, (SUM, NESTED, Arithmetic("*", AGES, WEIGHTS)))), counted=(OLD,)),
-    "people": Frame(person(2, 1), PERSON, where=SMALL, columns=(derive(RATE), derive(Call("round", (WEIGHTS,), 1)))),
-    "calendar": Frame(person(2, 1), PERSON, columns=tuple(map(derive, (STAY, Part("isodow", MOMENTS), LATER)))),
-    "bands": Frame(person(2, 2), PERSON, by=(BANDS,), columns=(AGE, derive(SUM))),
-    "places": Frame(PrivacyUnit(), by=(PLACES, WHOLE), columns=(AGE,)),
-}
+from sordino.schema.predicate import Compare, IsNull, Literal, Name
 
 
 def made(expression: Expression, row: dict[str, Any]) -> Any:
@@ -107,11 +21,11 @@ def made(expression: Expression, row: dict[str, Any]) -> Any:
 
     def value(name: str, expression: Any = None) -> tuple[Column, Any]:
         if expression is not None:
-            return derive(expression), evaluate(expression, value, truth)
+            return derive(expression), evaluate(expression, value)
         known = next(item for item in COLUMNS if item.name == name)
         return known, typed(known, row[name])
 
-    return evaluate(expression, value, truth)
+    return evaluate(expression, value)
 
 
 LEAVES = (AGES, PRICES, WARDS, WEIGHTS, FINES, DAYS, MOMENTS, FLAGS)

@@ -1,4 +1,4 @@
-"""DuckDB and PostgreSQL answer every request as the oracle does, to the last digit. Spark does so in tests/spark."""
+"""DuckDB and PostgreSQL pass `check_engine`, as Spark does in tests/spark; and what passes it is an engine."""
 
 from __future__ import annotations
 
@@ -6,26 +6,31 @@ import contextlib
 import importlib
 import inspect
 import itertools
+import json
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, get_args
 
 import psycopg
 import pyarrow as pa
 import pytest
 
 from sordino.engines.answer import Answer
+from sordino.engines.port import TableRequest
 from sordino.engines.postgres import Postgres
 from sordino.engines.source import open_source
+from sordino.errors import QueryError
+from sordino.lab import check_engine
+from sordino.lab.engine_case import CASES
+from sordino.lab.reference_engine import Reference
 from sordino.schema.column import Column
 from sordino.schema.frame import Frame
 
-from .conformance import CASES, brief, check_engine, told
-
 TYPES = {"string": "text", "int16": "smallint", "int32": "integer", "int64": "bigint", "double": "double precision", "float": "real",
          "bool": "boolean", "date32[day]": "date", "timestamp[us]": "timestamp", "timestamp[us, tz=UTC]": "timestamptz"}  # fmt: skip
-WHOLE = ("tidy", "wide", "crowd", "brief")  # where every request is asked of every column
 _names = itertools.count()
 
 
@@ -55,34 +60,41 @@ def in_duckdb(table: pa.Table, columns: tuple[Column, ...]) -> Iterator[Any]:
 
 @pytest.mark.parametrize("name", CASES)
 def test_duckdb_is_an_engine(name: str) -> None:
-    check_engine(in_duckdb, CASES[name](), thorough=name in WHOLE)
+    report = check_engine(in_duckdb, tables=[name])
+    assert report.ok, report
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_postgres_is_an_engine(name: str, postgres: Any) -> None:
-    check_engine(lambda table, columns: Postgres(stored(postgres.address, table), columns), CASES[name](), thorough=name in WHOLE)
+    report = check_engine(lambda table, columns: Postgres(stored(postgres.address, table), columns), tables=[name])
+    assert report.ok, report
 
 
 class Overheard:
-    """An engine that notes the kinds of requests it is asked, and passes them on."""
+    """The oracle as an engine of somebody's own, without `with`: it notes the kinds of requests it is asked."""
 
-    def __init__(self, engine: Any) -> None:
-        self._engine, self.heard = engine, set[str]()
+    heard: set[str] = set()
+
+    def __init__(self, table: pa.Table, columns: tuple[Column, ...]) -> None:
+        self._oracle, self.closed = Reference(table.to_pydict(), columns), False
+        self.header, self.check = self._oracle.header, self._oracle.check
 
     @contextlib.contextmanager
     def bounded(self, frame: Frame, salt: int) -> Iterator[Any]:
-        with self._engine.bounded(frame, salt) as bounded:
+        with self._oracle.bounded(frame, salt) as bounded:
             yield SimpleNamespace(ask=lambda request: self.heard.add(type(request).__name__) or bounded.ask(request))
 
+    def close(self) -> None:
+        self.closed = True
 
-def test_the_suite_asks_every_kind_of_request_an_engine_answers() -> None:
-    known = set(re.findall(r"isinstance\(request, (\w+)\)", inspect.getsource(Answer.ask)))
-    case = brief()
-    with in_duckdb(case.table, case.columns) as engine:
-        listener = Overheard(engine)
-        for frame in case.frames.values():
-            told(listener, frame)
-    assert listener.heard == known
+
+def test_a_class_from_outside_is_asked_every_kind_of_request_an_engine_answers() -> None:
+    known = {request.__name__ for request in get_args(TableRequest)}
+    assert set(re.findall(r"isinstance\(request, (\w+)\)", inspect.getsource(Answer.ask))) == known
+    report = check_engine(Overheard, tables=["brief"], quick=True)
+    assert report.ok
+    assert report.engine == "Overheard"
+    assert Overheard.heard == known
     assert len(known) == 7
 
 
@@ -93,7 +105,8 @@ def test_a_standby_where_no_table_can_be_made_answers_alike(name: str, postgres:
         engine._temporary = False
         return engine
 
-    check_engine(opened, CASES[name](), thorough=False)
+    report = check_engine(opened, tables=[name], quick=True)
+    assert report.ok, report
 
 
 TWINS: dict[str, tuple[str, Callable[[Any], Any]]] = {
@@ -111,8 +124,74 @@ TWINS: dict[str, tuple[str, Callable[[Any], Any]]] = {
 def test_an_engine_that_is_almost_right_is_caught(twin: str, monkeypatch: pytest.MonkeyPatch) -> None:
     place, wrong = TWINS[twin]
     monkeypatch.setattr(place, wrong(resolved(place)))
-    with pytest.raises(AssertionError):
-        check_engine(in_duckdb, CASES["crowd" if twin == "folds every id" else "tidy"](), thorough=False)
+    name = "crowd" if twin == "folds every id" else "tidy"
+    report = check_engine(in_duckdb, tables=[name], quick=True)
+    assert not report.ok
+    wrong_row = next(row for row in report.rows if not row.ok)
+    assert wrong_row.frame in CASES[name]().frames
+    said = repr(report)
+    assert f"DuckDB, table {name!r}, frame {wrong_row.frame!r}" in said
+    assert wrong_row.differences[0].request[:40] in said
+    assert "answered " in said
+    assert "expected " in said
+
+
+class Raises(Overheard):
+    """Answers nothing but totals."""
+
+    @contextlib.contextmanager
+    def bounded(self, frame: Frame, salt: int) -> Iterator[Any]:
+        def ask(request: Any) -> Any:
+            if type(request).__name__ != "Totals":
+                raise LookupError("no such thing")
+            return answers.ask(request)
+
+        with self._oracle.bounded(frame, salt) as answers:
+            yield SimpleNamespace(ask=ask)
+
+
+def test_what_an_engine_cannot_answer_is_a_difference_like_any_other() -> None:
+    report = check_engine(Raises, tables=["one row"])
+    assert not report.ok
+    assert {row.table for row in report.rows} == {"one row"}
+    (ranks, *_) = next(row for row in report.rows if row.differences).differences
+    assert ranks.answer == "raised LookupError: no such thing"
+    assert ranks.request.startswith("Ranks(")
+
+
+def test_what_cannot_be_opened_is_said_table_by_table() -> None:
+    def nowhere(table: pa.Table, columns: tuple[Column, ...]) -> Any:
+        raise OSError("no disk")
+
+    report = check_engine(nowhere, tables=["one row", "wide"])
+    assert [(row.table, row.ok) for row in report.rows] == [("one row", False), ("wide", False)]
+    assert "nowhere" in repr(report)
+    assert "raised OSError: no disk" in repr(report)
+
+
+def test_a_report_is_text_json_and_a_page() -> None:
+    report = check_engine(Raises, tables=["one row", "nobody"], quick=True)
+    found = json.loads(report.to_json())
+    assert found["ok"] is False
+    assert len(found["rows"]) == len(report.rows)
+    assert found["rows"][1]["differences"][0]["answer"] == "raised LookupError: no such thing"
+    page = report._repr_html_()
+    assert page.count("<tr>") == 1 + len(report.rows)
+    assert "LookupError" in page
+
+
+def test_only_openers_and_known_tables_are_taken() -> None:
+    with pytest.raises(QueryError, match="awkward table 'tidyy'"):
+        check_engine(in_duckdb, tables=["tidyy"])
+    with pytest.raises(QueryError, match="opener"):
+        check_engine("duckdb")  # type: ignore[arg-type]
+
+
+def test_the_check_is_named_without_pyarrow() -> None:
+    code = "import sys; sys.modules['pyarrow'] = None; import sordino as sd; sd.lab.check_engine(print, tables=['tidy'])"
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "SRD-106" in told.stderr
+    assert "pip install" in told.stderr
 
 
 def resolved(place: str) -> Any:

@@ -14,14 +14,15 @@ import pytest
 
 from sordino.engines.source import open_source
 from sordino.errors import QueryError, ReleaseFailed
+from sordino.lab.awkward_tables import AGE, CITY, COLUMNS, FRAMES, PERSON, awkward, person
+from sordino.lab.reference_engine import Reference
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
 from sordino.schema.frame import Frame
 from sordino.summaries.totals import Item, Ranks, Totals
 from sordino.summaries.window import rank_window
 
-from .reference import Reference
-from .tables import AGE, CITY, COLUMNS, FRAMES, PERSON, awkward, everything, person
+from .everything import everything
 
 
 @pytest.mark.parametrize("rows", [0, 1, 2, 400])

@@ -14,14 +14,15 @@ from sordino.engines.filter import names
 from sordino.engines.source import open_source
 from sordino.engines.text import check
 from sordino.errors import QueryError
+from sordino.lab.awkward_tables import COLUMNS, HOSTILE, SIDES, awkward
+from sordino.lab.reference_engine import Reference
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
 from sordino.schema.frame import Frame
 from sordino.schema.predicate import And, Between, Compare, In, IsNull, Like, Literal, Name, Not, Or, Predicate
 from sordino.summaries.totals import Item, Totals
 
-from .reference import Reference
-from .tables import COLUMNS, HOSTILE, SIDES, awkward, everything
+from .everything import everything
 
 TEXTS = [
     "",

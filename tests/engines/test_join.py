@@ -9,15 +9,16 @@ import pytest
 from sordino.engines.public import read_public
 from sordino.engines.source import open_source
 from sordino.errors import QueryError
+from sordino.lab.awkward_joins import BEDS, BESIDE, JOINED, WARDS, WITHIN
+from sordino.lab.awkward_tables import AGE, COLUMNS, PERSON, WARD, awkward, person
+from sordino.lab.reference_engine import Reference
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
 from sordino.schema.frame import Frame
 from sordino.schema.join import Join
 from sordino.summaries.totals import Item, Totals
 
-from .joins import BEDS, BESIDE, JOINED, WARDS, WITHIN
-from .reference import Reference
-from .tables import AGE, COLUMNS, PERSON, WARD, awkward, everything, person
+from .everything import everything
 
 
 @pytest.mark.parametrize("rows", [0, 1, 400])

@@ -11,15 +11,7 @@ import pytest
 
 from sordino.engines.source import open_source
 from sordino.errors import QueryError
-from sordino.privacy.relation import PrivacyUnit
-from sordino.schema.column import Column
-from sordino.schema.derived import derive
-from sordino.schema.expression import Arithmetic, Call, Case, Cast, Constant, Expression, Leaf
-from sordino.schema.frame import Frame
-from sordino.schema.interval import fit, fit_column, fit_predicate
-from sordino.schema.predicate import And, Compare, IsNull, Like, Literal, Name, Not
-
-from .derived import (
+from sordino.lab.awkward_expressions import (
     AGES,
     BANDS,
     GROUPS,
@@ -36,13 +28,20 @@ from .derived import (
     WEIGHTS,
     WHOLE,
     YEARS,
-    grow,
-    legal,
-    made,
     name,
 )  # fmt: skip
-from .reference import Reference
-from .tables import AGE, COLUMNS, PERSON, WEIGHT, awkward, everything, person
+from sordino.lab.awkward_tables import AGE, COLUMNS, PERSON, WEIGHT, awkward, person
+from sordino.lab.reference_engine import Reference
+from sordino.privacy.relation import PrivacyUnit
+from sordino.schema.column import Column
+from sordino.schema.derived import derive
+from sordino.schema.expression import Arithmetic, Call, Case, Cast, Constant, Expression, Leaf
+from sordino.schema.frame import Frame
+from sordino.schema.interval import fit, fit_column, fit_predicate
+from sordino.schema.predicate import And, Compare, IsNull, Like, Literal, Name, Not
+
+from .derived import grow, legal, made
+from .everything import everything
 
 
 def rows(engine: Any, frame: Frame, salt: int = 12345) -> list[Any]:

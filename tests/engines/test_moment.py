@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 
 from sordino.engines.source import open_source
+from sordino.lab.awkward_tables import COLUMNS, FRAMES, awkward
+from sordino.lab.engine_check import moments
+from sordino.lab.reference_engine import Reference
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
 from sordino.schema.frame import Frame
@@ -16,28 +19,7 @@ from sordino.session.rehearsal import Nobody
 from sordino.summaries.moment import FINE, LINK, ONE, Gradient, Gram, Term, link
 from sordino.summaries.product import direction, products, quantised
 
-from .reference import Reference
-from .tables import COLUMNS, FRAMES, awkward
-
 CHOSEN = ("rows", "rows by", "rows by public", "people", "people by", "people by public", "one row each", "nothing but rows")
-
-
-def questions(frame: Frame) -> list[Gram | Gradient]:
-    numbers = tuple(Term(column.name) for column in frame.columns[:3])
-    flags = tuple(Term(index=i) for i in range(len(frame.counted)))[:2]
-    terms, required = (Term(), *numbers[1:], *flags), (0,) if frame.counted else ()
-    target = numbers[0] if numbers else Term()
-    theta = tuple((-1) ** i * (FINE // (i + 2)) for i in range(len(terms)))
-    label = flags[0] if flags else Term()
-    return [
-        Gram((Term(), *numbers, *flags)),
-        Gram((*terms, target), required),
-        Gradient(terms, target, theta, clip=ONE // 3, octaves=5),
-        Gradient(terms, target, theta, norm=ONE // 2, octaves=14, required=required),
-        Gradient(terms, target, theta, norm=ONE // 2, order=1),
-        Gradient(terms, label, tuple(9 * t for t in theta), "logistic", norm=ONE),
-        Gradient(terms, label, theta, "logistic"),
-    ]
 
 
 def plain(answer: object) -> tuple[object, ...]:
@@ -50,7 +32,7 @@ def test_every_product_and_gradient_of_an_awkward_table_is_the_oracles(name: str
     table, frame = awkward(rows), FRAMES[name]
     engine, reference = open_source(table, COLUMNS, portable=True, threads=2), Reference(table, COLUMNS)
     with engine, engine.bounded(frame, 12345) as bounded, reference.bounded(frame, 12345) as oracle:
-        for request in questions(frame):
+        for request in moments(frame):
             assert plain(bounded.ask(request)) == plain(oracle.ask(request)), request
 
 
@@ -87,7 +69,7 @@ def test_more_rows_than_doubles_add_up_are_added_as_integers(monkeypatch: pytest
     for limit in (2**25, 0):
         monkeypatch.setattr("sordino.engines.answer.EXACT", limit)
         with open_source(table, COLUMNS, portable=True) as engine, engine.bounded(frame, 12345) as bounded:
-            found.append([plain(bounded.ask(request)) for request in questions(frame) if isinstance(request, Gram)])
+            found.append([plain(bounded.ask(request)) for request in moments(frame) if isinstance(request, Gram)])
     assert found[0] == found[1]
 
 
@@ -137,7 +119,7 @@ def test_nobody_answers_in_the_same_shapes() -> None:
     for name in CHOSEN:
         frame = FRAMES[name]
         with open_source(awkward(0), COLUMNS) as engine, engine.bounded(frame, 1) as bounded:
-            for request in questions(frame):
+            for request in moments(frame):
                 there, nobody = bounded.ask(request), Nobody(frame).ask(request)
                 assert there.values.shape[1:] == nobody.values.shape[1:]
                 assert repr(there) == repr(nobody)

@@ -12,14 +12,14 @@ import pytest
 import sordino as sd
 from sordino.engines.postgres import Postgres, address
 from sordino.errors import LedgerError, QueryError, ReleaseFailed
+from sordino.lab.awkward_tables import AGE, CITY, PERSON, person
+from sordino.lab.engine_case import EngineCase
+from sordino.lab.engine_check import SALT, checked
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
 from sordino.schema.frame import Frame
 from sordino.summaries.totals import Item, Totals
 
-from .conformance import SALT, told
-from .reference import Reference
-from .tables import AGE, CITY, PERSON, person
 from .test_conformance import stored
 
 ROWS, SUM = Item("rows"), Item("sum", "age")
@@ -111,7 +111,8 @@ def test_odd_defaults_and_functions_in_the_way_change_nothing(postgres: Any) -> 
         engine = Postgres(source.replace("postgres@", f"{role}@"), (PERSON, seen, price, CITY))
         with engine.bounded(frame, SALT) as bounded:
             assert bounded._cursor._connection.execute("SHOW statement_timeout").fetchone() == ("0",)
-        assert told(engine, frame) == told(Reference(table.to_pydict(), (PERSON, seen, price, CITY)), frame)
+        case = EngineCase(table, (PERSON, seen, price, CITY), {"far": frame})
+        assert all(row.ok for row in checked(engine, "mine", case, full=True))
     finally:
         execute(
             postgres, "DROP FUNCTION public.md5(text)", "DROP FUNCTION public.length(text)", f"DROP OWNED BY {role}", f"DROP ROLE {role}"

@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 
 from sordino.engines.source import open_source
+from sordino.lab.awkward_tables import COLUMNS, FRAMES, awkward
+from sordino.lab.reference_engine import Reference
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
 from sordino.schema.frame import Frame
 from sordino.summaries.totals import ALL, Rows
-
-from .reference import Reference
-from .tables import COLUMNS, FRAMES, awkward
 
 X = Column("x", "int", bounds=(0, 999))
 FRAME = Frame(PrivacyUnit(), columns=(X,))

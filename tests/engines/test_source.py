@@ -21,13 +21,14 @@ import pytest
 
 from sordino.engines.source import open_source
 from sordino.errors import QueryError
+from sordino.lab.awkward_tables import AGE, CITY, PERSON, WEIGHT, person
+from sordino.lab.reference_engine import Reference
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
 from sordino.schema.frame import Frame
 from sordino.summaries.totals import Item
 
-from .reference import Reference
-from .tables import AGE, CITY, PERSON, WEIGHT, everything, person
+from .everything import everything
 
 BORN = Column("born", "date", bounds=("1950-01-01", "2020-12-31"))
 SEEN = Column("seen", "timestamp", bounds=("2020-01-01", "2021-01-01"))

@@ -9,10 +9,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from engines.derived import grow, legal, made
-from engines.formula import kind
-from engines.tables import POOL
 from schema.worlds import COLUMNS, D, M
 from sordino.errors import QueryError
+from sordino.lab.awkward_tables import POOL
+from sordino.lab.reference_value import kind
 from sordino.schema.column import Column
 from sordino.schema.derived import MOST_VALUES, derive, extent, values
 from sordino.schema.expression import Arithmetic, Call, Case, Cast, Constant, Leaf, Part, Truth, leaves, reads

@@ -6,6 +6,7 @@ import contextlib
 import random
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -17,12 +18,13 @@ import pytest
 from pyspark.sql import SparkSession
 
 import sordino as sd
-from engines.conformance import CASES, SALT, check_engine, told
-from engines.reference import Reference
-from engines.tables import AGE, CITY, FRAMES, PERSON, person
 from sordino.engines.spark import Spark
 from sordino.engines.spark_session import active_session
 from sordino.errors import QueryError, ReleaseFailed
+from sordino.lab import check_engine
+from sordino.lab.awkward_tables import AGE, CITY, FRAMES, PERSON, person
+from sordino.lab.engine_case import CASES
+from sordino.lab.engine_check import SALT, checked
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
 from sordino.schema.frame import Frame
@@ -51,7 +53,8 @@ def test_spark_is_an_engine(name: str, spark: Any) -> None:
         with Spark(spark.createDataFrame(table), columns, portable=True) as engine:
             yield engine
 
-    check_engine(opener, CASES[name](), thorough=name == "brief")
+    report = check_engine(opener, tables=[name], quick=True)
+    assert report.ok, report
     assert left_behind(spark) == (0, [])
 
 
@@ -62,7 +65,8 @@ def test_the_users_session_may_be_as_odd_as_it_likes_and_stays_so(spark: Any) ->
     for name, value in odd.items():
         mine.conf.set(name, value)
     engine = Spark(mine.createDataFrame(case.table).repartition(3), case.columns, portable=True)
-    assert told(engine, frame, thorough=False) == told(Reference(case.table.to_pydict(), case.columns), frame, thorough=False)
+    rows = checked(engine, "tidy", replace(case, frames={"by moment": frame}), full=False)
+    assert all(row.ok for row in rows)
     assert {name: mine.conf.get(name) for name in odd} == odd
     assert [view.name for view in mine.catalog.listTables()] == []
     assert SparkSession.getActiveSession()._jsparkSession.equals(mine._jsparkSession)  # as it was before the release

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from typing import Protocol, TypeVar
 
 from sordino.schema.frame import Frame
+from sordino.summaries import Request
+from sordino.summaries.clip import Clipped
+from sordino.summaries.middle import Middles
+from sordino.summaries.moment import Gradient, Gram
+from sordino.summaries.totals import Ranks, Rows, Totals
 
-__all__ = ["Bounded", "Engine"]
+__all__ = ["Bounded", "Engine", "TableRequest"]
+
+A = TypeVar("A")
+TableRequest = Totals | Clipped | Ranks | Middles | Rows | Gram | Gradient  # all that is ever asked of a bounded table
 
 
 class Bounded(Protocol):
-    """The bounded table of one release. `ask` takes Totals or Ranks."""
+    """The bounded table of one release. `ask` answers every TableRequest."""
 
-    def ask(self, request: Any) -> Any: ...
+    def ask(self, request: Request[A], /) -> A: ...
 
 
 class Engine(Protocol):

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from sordino.lab.certification import certify
     from sordino.lab.comparison import replay
     from sordino.lab.difference import differencing
+    from sordino.lab.engine_check import check_engine
     from sordino.lab.enumeration import exact, small_world
     from sordino.lab.exhibit import efficiency, influence, leverage, plug_in, plug_in_tables
     from sordino.lab.exploitation import noise_exploitation
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = [
     "audit",
     "certify",
+    "check_engine",
     "compare",
     "descent",
     "differencing",
@@ -62,6 +64,7 @@ _SHELVES = ("errata", "notes", "town")
 _HOMES = {
     "audit": "auditing",
     "certify": "certification",
+    "check_engine": "engine_check",
     "compare": "approach",
     "descent": "fan",
     "differencing": "difference",
@@ -88,9 +91,11 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name in _SHELVES:
-        return import_module(f"sordino.lab.{name}")
-    if name in _HOMES:
-        return getattr(import_module(f"sordino.lab.{_HOMES[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:  # a name that is not there is an error to a type checker too
+
+    def __getattr__(name: str) -> Any:
+        if name in _SHELVES:
+            return import_module(f"sordino.lab.{name}")
+        if name in _HOMES:
+            return getattr(import_module(f"sordino.lab.{_HOMES[name]}"), name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -22,7 +22,7 @@ from sordino.privacy.number import as_delta, as_epsilon, as_positive
 from sordino.statistics.custom import Custom
 from sordino.statistics.evaluation import Evaluation, called, plain
 from sordino.statistics.fit import Fit, smoothness
-from sordino.summaries import Near, Refused
+from sordino.summaries import Held, Near, Refused
 
 __all__ = ["Approach", "Comparison", "compare"]
 
@@ -111,12 +111,12 @@ def compare(
     near = Near(made.distance(rows, most=stable.least_distance * 4), plain(called(statistic.function, rows)))
 
     def exactly() -> float:
-        drawn = stable.release(lambda _: near, draw)
+        drawn = stable.release(Held(near), draw)
         return math.nan if isinstance(drawn, Refused) else truth
 
     def everywhere() -> float:
         low, high = made.range
-        return float(min(max(Fraction(laplace.release(lambda _: steps, draw)), low), high))
+        return float(min(max(Fraction(laplace.release(Held(steps), draw)), low), high))
 
     found = [_judged("global sensitivity", everywhere, truth, repeats, (price, Fraction(0)))]
     found += [_judged(name, fitted(fit), truth, repeats, (price, fit.spent)) for name, fit in fits.items()]

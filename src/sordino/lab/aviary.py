@@ -17,7 +17,7 @@ from sordino.ledger import Budget
 from sordino.mechanisms import LaplaceHistogram, StableHistogram
 from sordino.noise import draw
 from sordino.session.table import table
-from sordino.summaries import Tally
+from sordino.summaries import Held, Tally
 
 __all__ = ["canary_cases", "grouped", "histogram", "stable"]
 
@@ -44,13 +44,13 @@ def _run(release: Callable[[Coins], list[float]], claim: tuple[float, float], ef
 def histogram(included: Coins, mechanism: Any = None) -> list[float]:
     """Counts of public keys by the mechanism itself, or by a twin of it."""
     keys = tuple(range(len(included)))
-    drawn = (mechanism or LaplaceHistogram(ONE, keys)).release(lambda _: _tally(included, 0), draw)
+    drawn = (mechanism or LaplaceHistogram(ONE, keys)).release(Held(_tally(included, 0)), draw)
     return [drawn[key] for key in keys]
 
 
 def stable(included: Coins) -> list[float]:
     """Counts of keys nobody listed."""
-    drawn = StableHistogram(ONE, SMALL).release(lambda _: _tally(included, FORTY), draw)
+    drawn = StableHistogram(ONE, SMALL).release(Held(_tally(included, FORTY)), draw)
     return [drawn.get(key, math.nan) for key in range(len(included))]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -17,13 +17,14 @@ from sordino.session.query import Query
 from sordino.session.settled import Settled
 from sordino.session.twin import Remembered
 from sordino.statistics.port import Groups
-from sordino.summaries import Ask, Draw
+from sordino.summaries import Draw
 from sordino.summaries.totals import GroupTotals, Ranks, Totals
 
 __all__ = ["SALT", "Conversation", "held", "opened", "reading"]
 
 SALT = 1  # contribution bounding is the same on neighbours, as in the proof
 CHUNK = 4096  # copies of a table that are answered at once
+Reader = Callable[[Any], Any]  # of a request, or of the frame it is about and a request
 
 
 class _Alone(Exception):
@@ -40,12 +41,12 @@ class Conversation:
     def cost(self) -> Cost:
         return self.plan.cost
 
-    def release(self, ask: Ask, draw: Draw) -> Any:
+    def release(self, ask: Reader, draw: Draw) -> Any:
         """Everything a reader would see: the groups, and of every answer the value, its ends, its ranks and the drawn numbers."""
         groups, answers = self.plan.converse(lambda frame: nullcontext(_Rows(ask, frame)), draw)
         return _seen(groups, answers)
 
-    def many(self, ask: Ask, draw: Draw, repeats: int) -> list[Any]:
+    def many(self, ask: Reader, draw: Draw, repeats: int) -> list[Any]:
         """That many independent releases; at once where a step answers all groups at once, for then copies of a table are groups."""
         try:
             sizes = [min(CHUNK, repeats - done) for done in range(0, repeats, CHUNK)]
@@ -53,7 +54,7 @@ class Conversation:
         except _Alone:
             return [self.release(ask, draw) for _ in range(repeats)]
 
-    def _copies(self, ask: Ask, draw: Draw, repeats: int) -> Iterator[Any]:
+    def _copies(self, ask: Reader, draw: Draw, repeats: int) -> Iterator[Any]:
         plan = self.plan
         if plan.plan.keys is not None or any(part.counted is not None for part in plan.plan.draws):
             raise _Alone
@@ -87,7 +88,7 @@ class Conversation:
 
 @dataclass(frozen=True)
 class _Rows:
-    source: Ask
+    source: Reader
     frame: Frame
 
     def ask(self, request: Any) -> Any:
@@ -107,7 +108,7 @@ def held(query: Query, epsilon: Any, delta: Any = None) -> Conversation:
 
 
 @contextmanager
-def reading(query: Query, salt: int = SALT) -> Iterator[Ask]:
+def reading(query: Query, salt: int = SALT) -> Iterator[Reader]:
     """Answers from the query's own table, every bounded table opened once."""
     with ExitStack() as stack:
         opened: dict[Frame, Remembered] = {}
@@ -122,7 +123,7 @@ def reading(query: Query, salt: int = SALT) -> Iterator[Ask]:
 
 
 @contextmanager
-def opened(mechanism: Any, data: Any, **options: Any) -> Iterator[tuple[Any, Ask]]:
+def opened(mechanism: Any, data: Any, **options: Any) -> Iterator[tuple[Any, Reader]]:
     """A mechanism and what answers its requests: the data you own; or, for a function of a table, the question it asks of it."""
     if hasattr(mechanism, "release") and not isinstance(mechanism, Query):
         yield mechanism, owned(mechanism, data, **options)

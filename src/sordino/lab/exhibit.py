@@ -147,5 +147,9 @@ def _located(rows: Floats, mechanism: BoostedRegression, width: float) -> tuple[
     """The private and the plain Huber location of one table."""
     cells = quantised(rows, -width / 2, width / 2)
     table = np.column_stack([np.full(len(cells), float(ONE)), cells])
-    line = mechanism.release(lambda request: answer(table, request), draw)
+
+    def ask(request: Any) -> Any:
+        return answer(table, request)
+
+    line = mechanism.release(ask, draw)
     return line.theta[0] * width / 2, float(location(rows, huber(float(mechanism.clip))).theta[0])

@@ -13,7 +13,7 @@ from sordino.privacy.relation import Relation
 from sordino.sensitivity import ScaleLadder
 from sordino.summaries import Counts, Near, Nearness, RankWindow, Rung, Scores, Stair, Value
 from sordino.summaries.moment import Gradient, Gram
-from sordino.summaries.totals import Rows
+from sordino.summaries.totals import Values
 
 __all__ = ["WIDE", "Specimen", "request_of", "specimens", "variant"]
 
@@ -138,7 +138,7 @@ def _columns(top: int, relation: Relation, rows: int) -> Iterator[tuple[str, lis
     yield "nearly nobody", [0] * rows if swap else [], [top] * rows
 
 
-def _ranks(mechanism: Any, _: RankWindow | Rows) -> Iterator[Specimen]:
+def _ranks(mechanism: Any, _: RankWindow | Values) -> Iterator[Specimen]:
     for name, d0, d1 in _columns(mechanism.high, mechanism.relation, mechanism.max_rows):
         yield Specimen(name, d0, d1)
     apart = list(range(0, mechanism.high, mechanism.high // 15))
@@ -194,7 +194,7 @@ _KINDS: dict[type, Callable[[Any, Any], Iterator[Specimen]]] = {
     Scores: _scores,
     Counts: _counts,
     RankWindow: _ranks,
-    Rows: _ranks,
+    Values: _ranks,
     Stair: _ladder,
     Nearness: _ladder,
     Gram: _rows,

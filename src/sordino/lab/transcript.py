@@ -103,7 +103,7 @@ def witness(one: Any, other: Any) -> Witness | None:
     return None
 
 
-def _placed(one: Placed, other: Placed) -> Witness | None:
+def _placed(one: Placed[Any], other: Placed[Any]) -> Witness | None:
     moved = np.atleast_1d(np.abs(np.asarray(one.location, float) - np.asarray(other.location, float)))
     scales = [np.array([float(s) for s in _scales(side, moved.size)]) for side in (one, other)]
     narrow, wide = np.minimum(*scales), np.maximum(*scales)
@@ -119,5 +119,5 @@ def _placed(one: Placed, other: Placed) -> Witness | None:
     return Closed(lambda epsilon: max(pair.delta(epsilon) for pair in both), max(pair.sup() for pair in both))
 
 
-def _scales(law: Placed, size: int) -> Sequence[Any]:
+def _scales(law: Placed[Any], size: int) -> Sequence[Any]:
     return law.scale if isinstance(law.scale, Sequence) else [law.scale] * size

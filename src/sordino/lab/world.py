@@ -134,7 +134,7 @@ def _named(value: Any) -> Hashable:
     return seen(value)
 
 
-def _rounding(law: Placed) -> float:
+def _rounding(law: Placed[Any]) -> float:
     """A cell much narrower than the scale is the difference of two almost equal tails."""
     scales = law.scale if isinstance(law.scale, Sequence) else [law.scale]
     return 1e-15 * max(float(scale) / law.grid for scale in scales)
@@ -181,7 +181,7 @@ def _independent(parts: list[list[Outcome]], kind: type, largest: int) -> Iterat
         yield np.array(outcomes, kind), math.prod(chances), any(ends)
 
 
-def _integers(law: DiscreteLaplace | Placed, place: int, width: Fraction, span: int) -> list[Outcome]:
+def _integers(law: DiscreteLaplace[Any] | Placed[Any], place: int, width: Fraction, span: int) -> list[Outcome]:
     """The law of one integer outcome, clamped to public ends."""
     if isinstance(law, DiscreteLaplace):
         if abs(place) >= span:

@@ -68,11 +68,13 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """Load a mechanism's file when it is first named."""
-    if name == "textbook":
-        return import_module("sordino.mechanisms.textbook")
-    if name in __all__:
-        snake = "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_")
-        return getattr(import_module(f"sordino.mechanisms.{snake}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:  # a name that is not there is an error to a type checker too
+
+    def __getattr__(name: str) -> Any:
+        """Load a mechanism's file when it is first named."""
+        if name == "textbook":
+            return import_module("sordino.mechanisms.textbook")
+        if name in __all__:
+            snake = "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_")
+            return getattr(import_module(f"sordino.mechanisms.{snake}"), name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -25,7 +25,7 @@ from sordino.privacy.number import as_epsilon
 from sordino.privacy.relation import Relation
 from sordino.privacy.witness import Finite
 from sordino.summaries import Ask, Draw
-from sordino.summaries.totals import MOST_ROWS, Rows
+from sordino.summaries.totals import MOST_ROWS, Values
 
 __all__ = ["ApproximateQuantiles"]
 
@@ -102,7 +102,7 @@ class ApproximateQuantiles:
         return math.log(int(self.measure.total(self.high)) / self.measure.least) + self.bits * math.log(2)
 
     def release(self, ask: Ask, draw: Draw) -> tuple[int, ...]:
-        table = spread(ask(Rows("value")).values, self.bits)
+        table = spread(ask(Values()).values, self.bits)
         return tuple(self._halve(table, self.whole(table), lambda part, q: self._drawn(table, part, q, draw)))
 
     def whole(self, table: Spread) -> Range:

@@ -99,7 +99,7 @@ class PartitionSelection:
         steps = np.unique(np.append(people, 0))  # the empty table tosses no coin, but hands over a law all the same
         index = np.searchsorted(steps, people).astype(np.int64)
         named = draw(Bernoulli(tuple(Fraction(table[int(step)], UNIT) for step in steps), index))
-        return tuple(key for key, shown in zip(tally.keys, named.tolist(), strict=True) if shown)
+        return tuple(key for key, shown in zip(tally.keys, np.atleast_1d(named).tolist(), strict=True) if shown)
 
     @classmethod
     def examples(cls) -> Sequence[PartitionSelection]:

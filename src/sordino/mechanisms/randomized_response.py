@@ -86,7 +86,7 @@ class RandomizedResponse:
             raise QueryError("SRD-105", "the answer is not one of the options.", f"Code answers as 0 to {self.options - 1}.")
         if self.encoding == "unary":
             index = np.array([int(option != truth) for option in range(self.options)])
-            return tuple(int(bit) for bit in draw(Bernoulli((self.keep, self.lie), index)))
+            return tuple(int(bit) for bit in np.atleast_1d(draw(Bernoulli((self.keep, self.lie), index))))
         common = self.lie.denominator * self.keep.denominator
         weights = [int((self.keep if option == truth else self.lie) * common) for option in range(self.options)]
         return draw(Categorical(tuple(weights)))

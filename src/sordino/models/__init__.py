@@ -28,10 +28,12 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    try:
-        return getattr(import_module(f"sordino.models.{_HOMES[name]}"), name)
-    except ModuleNotFoundError as error:
-        raise not_installed(error) or error from None
+if not TYPE_CHECKING:  # a name that is not there is an error to a type checker too
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        try:
+            return getattr(import_module(f"sordino.models.{_HOMES[name]}"), name)
+        except ModuleNotFoundError as error:
+            raise not_installed(error) or error from None

@@ -9,7 +9,7 @@ from hashlib import shake_256
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino.summaries.request import Window
+from sordino.summaries.request import Request, Window
 from sordino.summaries.window import rank_window
 
 __all__ = ["FARTHEST", "STEP", "LeftOver", "Pairs", "left_over", "ring", "slopes"]
@@ -21,7 +21,7 @@ Words = NDArray[np.uint64]
 
 
 @dataclass(frozen=True)
-class Pairs:
+class Pairs(Request[Window]):
     r"""Ask for the middle slopes (y_i - y_j)/(x_i - x_j) of neighbours in this many rings of all rows; the answer is a Window.
 
     A ring orders the rows by a hash of the release's salt, the ring's number, the row's content and how many equal rows came before it.
@@ -41,7 +41,7 @@ class Pairs:
 
 
 @dataclass(frozen=True)
-class LeftOver:
+class LeftOver(Request[Window]):
     """Ask for the middle values of y - slope x, slope a drawn multiple of 1/STEP; the answer is a Window."""
 
     slope: int

@@ -23,7 +23,7 @@ from sordino.privacy.cost import Cost
 from sordino.privacy.relation import Relation
 from sordino.sensitivity.ridge import Ridge
 from sordino.sensitivity.scale import ScaleLadder
-from sordino.summaries import Ask, Draw, Rung
+from sordino.summaries import Ask, Draw, Held, Rung
 from sordino.summaries.moment import ONE, Gram
 
 __all__ = ["Boosted", "Descent", "Equations", "SmoothRidge", "TheilSen", "Way"]
@@ -144,7 +144,7 @@ class SmoothRidge:
         return Rung(place, self.ladder.index(steps), public, step=Fraction(1, STEP))
 
     def converse(self, ask: Ask, draw: Draw) -> Found:
-        return {"theta": self.mechanism.release(lambda _: self.rung(ask), draw)}
+        return {"theta": self.mechanism.release(Held(self.rung(ask)), draw)}
 
 
 @dataclass(frozen=True)
@@ -177,6 +177,6 @@ class TheilSen:
         return self.steep.certificate(), self.level.certificate()
 
     def converse(self, ask: Ask, draw: Draw) -> Found:
-        slope = int(self.steep.release(lambda request: ask(Pairs(self.rings, request.radius)), draw))
-        height = int(self.level.release(lambda request: ask(LeftOver(slope, request.radius)), draw))
+        slope = int(self.steep.release(Held(ask(Pairs(self.rings, self.steep.request.radius))), draw))
+        height = int(self.level.release(Held(ask(LeftOver(slope, self.level.request.radius))), draw))
         return {"theta": (height / STEP, slope / STEP)}

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeVar, cast
 
 from sordino.errors import QueryError
 from sordino.noise import discrete, rounding, sphere
 from sordino.noise.stream import stream
 from sordino.privacy.discrete import ArgMax, Bernoulli, Categorical, DiscreteLaplace, UniformInteger
-from sordino.privacy.law import Placed
+from sordino.privacy.law import Outcome, Placed
 from sordino.privacy.sphere import PlacedVector
 
 __all__ = ["draw", "fresh_id"]
 
+Out = TypeVar("Out")
 
-def draw(law: Any) -> Any:
+
+def draw(law: Outcome[Out]) -> Out:
     """One exact outcome of a placed or discrete law."""
+    return cast(Out, _sampled(law))
+
+
+def _sampled(law: object) -> object:
     match law:
         case Placed():
             return rounding.rounded(law, stream)

@@ -93,7 +93,7 @@ def categorical(law: Categorical, stream: Stream) -> int:
     return int(members[first])
 
 
-def discrete_laplace(law: DiscreteLaplace, stream: Stream) -> int | NDArray[np.int64]:
+def discrete_laplace(law: DiscreteLaplace[Any], stream: Stream) -> int | NDArray[np.int64]:
     """Invert the tail: |K| = max(0, floor(scale E + c)), E a standard exponential, c = scale ln(2/(1 + e^{-1/scale})), with a fair sign.
 
     P(scale E + c >= t) = e^{-(t-c)/scale} = 2 e^{-t/scale}/(1 + e^{-1/scale}), which is the tail of |K|. The floor is made exact as in

@@ -30,7 +30,7 @@ UNIT = 2.0**-FIRST
 FARTHEST = 2**62  # locations stop here, so that no sum overflows
 
 
-def rounded(law: Placed, stream: Stream) -> int | NDArray[np.int64]:
+def rounded(law: Placed[Any], stream: Stream) -> int | NDArray[np.int64]:
     """One outcome per location."""
     self_check(law.law)
     scalar = np.ndim(law.location) == 0
@@ -50,7 +50,9 @@ def rounded(law: Placed, stream: Stream) -> int | NDArray[np.int64]:
     return int(out[0]) if scalar else out
 
 
-def _float_pass(law: Placed, words: NDArray[np.uint64], location: NDArray[np.int64], b: Any, out: NDArray[np.int64]) -> NDArray[np.int64]:
+def _float_pass(
+    law: Placed[Any], words: NDArray[np.uint64], location: NDArray[np.int64], b: Any, out: NDArray[np.int64]
+) -> NDArray[np.int64]:
     """Fill `out` where the cell decides the rounding; return the indices where it does not."""
     shift = law.grid.bit_length() - 1
     cell = (words >> np.uint64(64 - FIRST)).astype(np.float64)
@@ -75,7 +77,7 @@ def _float_pass(law: Placed, words: NDArray[np.uint64], location: NDArray[np.int
     return np.flatnonzero(~sure)
 
 
-def _refine(law: Placed, word: int, location: int, scale: Fraction, stream: Stream) -> int:
+def _refine(law: Placed[Any], word: int, location: int, scale: Fraction, stream: Stream) -> int:
     grid = law.grid
     negative, cell, bits = word & 1, word >> (64 - FIRST), FIRST
     low, high = -((-law.low) // grid), law.high // grid

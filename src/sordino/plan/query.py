@@ -100,11 +100,11 @@ class Query:
             raise QueryError("SRD-208", "no statistic was asked.", "Ask at least one, such as n=count().")
         asked = dict(self.statistics)
         for label, statistic in statistics.items():
-            if not all(hasattr(statistic, word) for word in ("columns", "counted", "question", "step")):
+            if not isinstance(statistic, Statistic):
                 raise QueryError("SRD-208", f"{shown(label)} is no statistic: {shown(statistic)}.", "Ask one, such as n=count().")
             _check_label(label, self.by, asked)
             for name in statistic.columns:
-                self.number(name, unbounded=getattr(statistic, "unbounded", False))
+                self.number(name, unbounded=statistic.unbounded)
             self._check_counted(statistic)
             asked[label] = statistic
         return replace(self, statistics=asked)

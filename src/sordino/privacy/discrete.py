@@ -13,13 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino.errors import QueryError
+from sordino.privacy.law import Outcome, Place
 from sordino.privacy.number import as_positive
 
 __all__ = ["ArgMax", "Bernoulli", "Categorical", "DiscreteLaplace", "UniformInteger"]
 
 
 @dataclass(frozen=True)
-class Bernoulli:
+class Bernoulli(Outcome[bool | NDArray[np.bool_]]):
     """True with the given probability. With an index, one independent coin per entry: probabilities[index[i]]."""
 
     probabilities: Sequence[Fraction]
@@ -33,7 +34,7 @@ class Bernoulli:
 
 
 @dataclass(frozen=True)
-class UniformInteger:
+class UniformInteger(Outcome[int]):
     """Each integer from low to high, both included, with equal probability."""
 
     low: int
@@ -41,14 +42,14 @@ class UniformInteger:
 
 
 @dataclass(frozen=True)
-class Categorical:
+class Categorical(Outcome[int]):
     """Index i with probability weights[i] / sum(weights). Integers of any size, or doubles read as exact rationals."""
 
     weights: NDArray[np.float64] | tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class DiscreteLaplace:
+class DiscreteLaplace(Outcome[Place]):
     r"""Integers with probability proportional to e^{-|k|/scale}, around a private integer location.
 
     Theorem. An integer shift of at most D costs D/scale, and P(K >= t) = e^{-t/scale}/(1 + e^{-1/scale}) for t >= 1.
@@ -56,7 +57,7 @@ class DiscreteLaplace:
     """
 
     scale: Fraction
-    location: int | NDArray[np.int64] = 0
+    location: Place = 0  # type: ignore[assignment] # one number, where nothing is said
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", as_positive(self.scale, "scale"))
@@ -72,7 +73,7 @@ class DiscreteLaplace:
 
 
 @dataclass(frozen=True)
-class ArgMax:
+class ArgMax(Outcome[int]):
     r"""The index of the largest of scores[i]/scale + noise_i with independent noise: gumbel, exponential or laplace.
 
     Theorem. Gumbel noise gives the exponential mechanism's law, P(i) proportional to e^{scores[i]/scale}; exponential noise gives

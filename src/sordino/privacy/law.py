@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +18,16 @@ from numpy.typing import NDArray
 from sordino.errors import QueryError
 from sordino.privacy.number import as_positive
 
-__all__ = ["Law", "Noise", "Placed", "Symmetric", "output_grid"]
+__all__ = ["Law", "Noise", "Outcome", "Place", "Placed", "Symmetric", "output_grid"]
 
 Floats = NDArray[np.float64]
+Out_co = TypeVar("Out_co", covariant=True)
+Place = TypeVar("Place", bound="int | NDArray[np.int64]")  # one whole number, or many
+
+
+class Outcome(Generic[Out_co]):
+    """A law that can be handed to `draw`; its parameter is what comes back. `noise.draw` samples every one there is."""
+
 
 
 class Noise(Protocol):
@@ -38,7 +45,7 @@ class Noise(Protocol):
 
 
 @dataclass(frozen=True)
-class Placed:
+class Placed(Outcome[Place]):
     """A law with its private location and scale and its public grid: what a mechanism hands to `draw`.
 
     The outcome is the integer grid * round((location + scale Z) / grid), clamped to [low, high]. Locations are integers, so this is a
@@ -46,7 +53,7 @@ class Placed:
     """
 
     law: Symmetric
-    location: int | NDArray[np.int64]
+    location: Place
     scale: Fraction | Sequence[Fraction]
     grid: int = 1
     low: int = -(2**62)
@@ -110,13 +117,13 @@ class Symmetric:
 
     def at(
         self,
-        location: int | NDArray[np.int64],
+        location: Place,
         scale: Fraction | Sequence[Fraction],
         *,
         grid: int = 1,
         low: int = -(2**62),
         high: int = 2**62,
-    ) -> Placed:
+    ) -> Placed[Place]:
         return Placed(self, location, scale, grid, low, high)
 
 

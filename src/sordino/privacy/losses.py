@@ -80,7 +80,7 @@ def loss(p: Any, q: Any) -> Loss:
     raise QueryError("SRD-105", "these are not two laws.", "Give two finite laws, or one law placed twice: law.at(location, scale).")
 
 
-def _placed(p: Placed, q: Placed) -> Dilation:
+def _placed(p: Placed[Any], q: Placed[Any]) -> Dilation:
     vectors = [part for law in (p, q) for part in (law.location, law.scale) if np.ndim(part) or not hasattr(part, "numerator")]  # type: ignore[arg-type]
     if p.law != q.law or vectors:
         raise QueryError("SRD-105", "the two laws are not one scalar law placed twice.", "Place the same law at two locations and scales.")

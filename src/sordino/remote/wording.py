@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sordino.errors import QueryError
 from sordino.session.verbs import Verbs
+from sordino.statistics import Statistic
 from sordino.statistics.average import Mean
 from sordino.statistics.extreme import Extreme
 from sordino.statistics.peak import Mode
@@ -16,6 +17,13 @@ from sordino.statistics.rows import Count
 from sordino.statistics.spread import Variance
 from sordino.statistics.total import Sum
 from sordino.statistics.units import CountUnits
+
+if TYPE_CHECKING:
+    from sordino.remote.connection import RemoteQuery
+
+    Said = Verbs[RemoteQuery]  # what `__getattr__` answers, as a type checker may know it
+else:
+    Said = object
 
 __all__ = ["Asked", "Words", "quoted"]
 
@@ -47,15 +55,15 @@ class Asked:
         return {"table": self.table, "where": list(self.conditions), "by": list(self.by), **self.verbs}
 
 
-VERBS = tuple(name for name in vars(Verbs) if not name.startswith("_") and name != "apply")
+VERBS = tuple(name for name in vars(Verbs) if not name.startswith("_"))
 
 
 @dataclass(frozen=True)
-class Words:
+class Words(Said):
     """The verbs of a table on a server. Each statistic is a question of its own; `agg` asks several at once."""
 
     asked: Asked
-    ask: Callable[[Asked], Any]
+    ask: Callable[[Asked], RemoteQuery]
 
     def where(self, condition: str) -> Words:
         return replace(self, asked=replace(self.asked, conditions=(*self.asked.conditions, condition)))
@@ -63,7 +71,7 @@ class Words:
     def group_by(self, *columns: str) -> Words:
         return replace(self, asked=replace(self.asked, by=(*self.asked.by, *columns)))
 
-    def agg(self, **statistics: Any) -> Any:
+    def agg(self, **statistics: Statistic | str) -> RemoteQuery:
         """Several statistics under names of your choice: agg(n=sd.count(), mid=sd.median("cost")), or each as SQL says it."""
         if not statistics:
             raise QueryError("SRD-208", "nothing is asked.", "Name at least one: agg(n=sd.count()).")
@@ -71,16 +79,19 @@ class Words:
             return self.ask(replace(self.asked, shown=tuple(f"{text} AS {quoted(name)}" for name, text in statistics.items())))
         return self.ask(replace(self.asked, verbs={"agg": {name: _part(asked) for name, asked in statistics.items()}}))
 
-    def __getattr__(self, verb: str) -> Callable[..., Any]:
-        """Every other verb of a table, as the server's own library knows it."""
-        if verb not in VERBS:
-            raise AttributeError(f"a table on a server has no {verb!r}; it has {', '.join(VERBS)}")
+    if not TYPE_CHECKING:  # a misspelt verb is an error to a type checker too
 
-        def say(*given: Any, **named: Any) -> Any:
-            plain = {name: _plain(value) for name, value in named.items() if value is not None}
-            return self.ask(replace(self.asked, verbs={"ask": {"verb": verb, "given": [_plain(value) for value in given], "named": plain}}))
+        def __getattr__(self, verb: str) -> Callable[..., RemoteQuery]:
+            """Every other verb of a table, as the server's own library knows it."""
+            if verb not in VERBS:
+                raise AttributeError(f"a table on a server has no {verb!r}; it has {', '.join(VERBS)}")
 
-        return say
+            def say(*given: Any, **named: Any) -> RemoteQuery:
+                plain = {name: _plain(value) for name, value in named.items() if value is not None}
+                call = {"verb": verb, "given": [_plain(value) for value in given], "named": plain}
+                return self.ask(replace(self.asked, verbs={"ask": call}))
+
+            return say
 
 
 def _plain(value: Any) -> Any:

@@ -12,8 +12,9 @@ from sordino.ledger import Asked, batch_cost
 from sordino.privacy.cost import Cost
 from sordino.privacy.number import as_epsilon, as_positive
 from sordino.session.execute import execute_batch
+from sordino.session.member import Member
 from sordino.session.older import same_limits
-from sordino.session.price import Offer, Wish, meets, price
+from sordino.session.price import Offer, meets, price
 from sordino.session.record import split
 from sordino.session.release import Release
 
@@ -25,29 +26,6 @@ if TYPE_CHECKING:
 __all__ = ["Batch", "Member"]
 
 NEAR = Fraction(95, 100)
-
-
-@dataclass(eq=False)
-class Member:
-    """One question of a batch. Once the batch has been released it stands for its answer: `member.value`, `float(member)`."""
-
-    query: Query
-    weight: Fraction
-    wish: Wish | None
-    release: Release | None = None
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") and name != "__float__":
-            raise AttributeError(name)
-        if self.release is None:
-            raise QueryError("SRD-208", "this batch has not been released yet.", "Leave the `with` block, or call batch.release().")
-        return getattr(self.release, name)
-
-    def __float__(self) -> float:
-        return float(self.__getattr__("__float__")())
-
-    def __repr__(self) -> str:
-        return repr(self.release) if self.release is not None else f"Member({self.query!r})"
 
 
 @dataclass(eq=False)

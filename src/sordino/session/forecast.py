@@ -85,7 +85,7 @@ class Outlook:
         if step is None:  # counted together with its private keys
             keys: Any = plan.plan.keys
             return Forecast(name, plan.mechanism, "exact", keys.width(), keys.rmse(), source="closed form")
-        ranks = step.rank_width() if hasattr(step, "rank_width") else None
+        ranks = step.rank_width()
         known = Forecast(name, step.name, step.bar, ranks=ranks, span=span_of(self.query, name, plan))
         width, rmse = step.width(self.rows), step.rmse(self.rows)
         if width is not None and (step.bar != "published" or self.twin is None or self.truths[name] is None):

@@ -25,7 +25,7 @@ from sordino.session.release import Paid, Release
 from sordino.summaries import Counts, Draw, Near, Nearness, RankWindow, Rung, Scores, Stair, Tally, Value
 from sordino.summaries.moment import ONE, Gradient, Gram
 from sordino.summaries.product import answer, quantised
-from sordino.summaries.totals import Rows, Sorted
+from sordino.summaries.totals import Sorted, Values
 from sordino.summaries.window import rank_window
 
 __all__ = ["Owned", "owned", "release"]
@@ -57,7 +57,7 @@ class Owned:
                 low, high = (int(b) for b in as_bounds(self.bounds))
                 x = np.sort(np.floor(np.clip(_numbers(self.data), low, high)).astype(np.int64))
                 return rank_window(x, request.q, request.radius, low, high)
-            case Rows():
+            case Values():
                 low, high = (int(b) for b in as_bounds(self.bounds))
                 x = np.sort(np.floor(np.clip(_numbers(self.data), low, high)).astype(np.int64))
                 return Sorted(x, len(x))

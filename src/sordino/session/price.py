@@ -178,7 +178,7 @@ def _predictable(query: Query, wish: Wish, delta: Any, *, ranks: bool) -> list[s
         for way in ways[1:] if unknown else ways if len(ways) > 1 else ():
             with contextlib.suppress(SordinoError):
                 known = view.forecast(name, query.settle(Fraction(1), delta, way=way, rows=view.rows)) if not unknown else None
-                if known is not None and known.source == "closed form" and not getattr(plan.steps.get(name), "covers", ""):
+                if known is not None and known.source == "closed form" and not (name in plan.steps and plan.steps[name].covers):
                     others.append(way)
                 elif unknown and widths(query, Offer(Fraction(1), way=way), delta, ranks=ranks, names=wish)[name] is not None:
                     return [way]

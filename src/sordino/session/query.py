@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -19,6 +19,8 @@ from sordino.plan.labels import Labels, labels_of
 from sordino.plan.query import Query as Question
 from sordino.plan.recall import question, recall_key
 from sordino.privacy.number import as_delta, as_epsilon, as_positive
+from sordino.schema.column import Column
+from sordino.schema.predicate import Predicate
 from sordino.schema.spelling import describe
 from sordino.session.execute import execute
 from sordino.session.explanation import Explanation, explain
@@ -29,8 +31,8 @@ from sordino.session.price import Wish, as_wish, epsilon_of, meets, price, publi
 from sordino.session.release import Release
 from sordino.session.settled import Settled, settle
 from sordino.session.shape import Shape, shape
-from sordino.session.verbs import Verbs
-from sordino.statistics import Answer, count
+from sordino.session.verbs import TableVerbs
+from sordino.statistics import Answer, Statistic, count
 from sordino.statistics.applied import Applied
 from sordino.statistics.predicates import Counts
 
@@ -44,20 +46,20 @@ SETTLED = 64  # plans a question remembers; a search for a price looks at a doze
 
 
 @dataclass(frozen=True, eq=False)
-class Query(Verbs):
+class Query(TableVerbs):
     """An immutable question. Building it reads nothing and spends nothing; `release` pays first and looks afterwards."""
 
     table: Table = field(repr=False)
     asked: Question
     arrangement: Arrangement | None = None  # how released rows are shown; no part of the question
 
-    def _ask(self, statistic: Any) -> Query:
+    def _ask(self, statistic: Statistic) -> Query:
         return replace(self, asked=self.asked.agg(**{statistic.label: statistic}))
 
-    def _condition(self, text: str) -> Any:
+    def _condition(self, text: str) -> Predicate:
         return self.table._condition(text)
 
-    def _declared(self) -> Any:
+    def _declared(self) -> Mapping[str, Column]:
         return self.asked.columns
 
     def where(self, condition: str) -> Query:
@@ -68,17 +70,17 @@ class Query(Verbs):
         """One answer per value of these columns."""
         return replace(self, asked=self.asked.group_by(*columns))
 
-    def agg(self, **asked: Any) -> Query:
+    def agg(self, **asked: Statistic) -> Query:
         """Several statistics in one release, under names of your choice."""
         return replace(self, asked=self.asked.agg(**{name: self._read(statistic) for name, statistic in asked.items()}))
 
-    def _read(self, statistic: Any) -> Any:
+    def _read(self, statistic: Statistic) -> Statistic:
         """A statistic whose conditions are still text, as `sd.counts(["age > 17"])`, with conditions about this table's columns."""
         if not isinstance(statistic, Counts):
             return statistic
         return replace(statistic, predicates=tuple(self._condition(p) if isinstance(p, str) else p for p in statistic.predicates))
 
-    def alone(self, **asked: Any) -> Query:
+    def alone(self, **asked: Statistic) -> Query:
         """The same rows, with these statistics in place of those asked."""
         return replace(self, asked=replace(self.asked, statistics={}).agg(**asked))
 

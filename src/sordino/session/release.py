@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from sordino.errors import LedgerError, QueryError
+from sordino.pictures import Picture
 from sordino.plan.arrangement import Arrangement
 from sordino.privacy.cost import Cost
 from sordino.session import export, sampling, shape, view
@@ -224,7 +225,7 @@ class Release:
     def to_csv(self, path: Any) -> None:
         export.to_csv(self, path)
 
-    def plot(self) -> Any:
+    def plot(self) -> Picture:
         """The first statistic as dots with their ends, one line per group, bin or part."""
         return view.picture(self)
 

@@ -83,7 +83,7 @@ class Settled:
     def appears(self) -> str:
         """How large a private key, or the lead of the most frequent value, must be to be shown; empty where everything is."""
         said = [] if self.plan.keys is None else [f"{self.plan.keys.threshold:,}"]
-        least = (getattr(step, "shown_from", None) for step in self.steps.values())
+        least = (step.shown_from for step in self.steps.values())
         said += [f"{size:,}" for size in least if size is not None]
         return ", ".join(said)
 
@@ -151,8 +151,8 @@ class Settled:
                 columns |= {f"{label}_low": [cell.low for cell in cells], f"{label}_high": [cell.high for cell in cells]}
             if not self.by and self.bar_of(name) not in ("none", "rank"):  # only one answer has intervals at other levels
                 raw[label] = [cell.raw for cell in cells]
-            if hasattr(step := self.steps.get(name), "rank_width"):
-                far = step.rank_width()  # type: ignore[union-attr]
+            far = self.steps[name].rank_width() if name in self.steps else None
+            if far is not None:
                 ranks[label] = (-far, far)
         keys = {column: [group[i] for group in groups or ()] for i, column in enumerate(self.by)}
         names = tuple(self.labels.values())
@@ -181,7 +181,7 @@ def settle(
         if thrifty:
             raise QueryError("SRD-102", f"mechanism {asked.mechanism!r} takes a delta, and the budget has none.", "Name another one.")
         for statistic in asked.statistics.values() if not public.private_keys else ():
-            if statistic.needs_delta(public) and hasattr(statistic, "without_delta"):
+            if statistic.needs_delta(public) and statistic.without_delta is not None:
                 raise QueryError("SRD-102", *statistic.without_delta)
         what = "the keys of this question are private, which takes a delta, and the budget has none."
         raise QueryError("SRD-102", what, "Without a delta: declare the public keys with keys=. Or give the budget a delta such as 1e-6.")

@@ -22,11 +22,13 @@ from sordino.privacy.relation import PrivacyUnit, Relation
 from sordino.schema.column import Column
 from sordino.schema.declaration import complete, declare
 from sordino.schema.join import Public
+from sordino.schema.predicate import Predicate
 from sordino.schema.value import shown
 from sordino.session.batch import Batch, as_batch
 from sordino.session.query import Query
 from sordino.session.twin import Twin, open_twin
-from sordino.session.verbs import Verbs
+from sordino.session.verbs import TableVerbs
+from sordino.statistics import Statistic
 
 __all__ = ["Table", "table"]
 
@@ -34,7 +36,7 @@ log = logging.getLogger("sordino")
 
 
 @dataclass(frozen=True, eq=False)
-class Table(Verbs):
+class Table(TableVerbs):
     """Questions about one source of rows, paid from one ledger. Immutable; safe to share between threads."""
 
     name: str
@@ -51,13 +53,13 @@ class Table(Verbs):
     twin: Any = field(default=None, repr=False)
     publics: Mapping[str, Public] = field(default_factory=dict, repr=False)  # tables of the dataset that a statement may join
 
-    def _ask(self, statistic: Any) -> Query:
+    def _ask(self, statistic: Statistic) -> Query:
         return Query(self, Question(self.name, self.columns))._ask(statistic)
 
-    def _condition(self, text: str) -> Any:
+    def _condition(self, text: str) -> Predicate:
         return parse_predicate(text, self.columns, table=self.name)
 
-    def _declared(self) -> Any:
+    def _declared(self) -> Mapping[str, Column]:
         return self.columns
 
     def where(self, condition: str) -> Query:
@@ -68,7 +70,7 @@ class Table(Verbs):
         """One answer per value of these columns."""
         return Query(self, Question(self.name, self.columns).group_by(*columns))
 
-    def agg(self, **asked: Any) -> Query:
+    def agg(self, **asked: Statistic) -> Query:
         """Several statistics in one release, under names of your choice."""
         return Query(self, Question(self.name, self.columns)).agg(**asked)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -92,7 +92,7 @@ class Remembered:
             raise Single
         if request not in self.known:
             found = self.source(request)
-            self.known[request] = list(found) if hasattr(found, "__next__") else found
+            self.known[request] = list(found) if isinstance(found, Iterator) else found
         found = self.known[request]
         if isinstance(found, GroupTotals) and self.copies > 1:
             if found.keys != ((),):  # cells of a counted column

@@ -2,114 +2,127 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from sordino import statistics
+from sordino.schema.column import Column
+from sordino.schema.predicate import Predicate
+from sordino.statistics import Statistic
+from sordino.statistics.custom import Custom
 
-__all__ = ["Verbs"]
+if TYPE_CHECKING:
+    from sordino.session.query import Query
+
+__all__ = ["TableVerbs", "Verbs"]
+
+Q = TypeVar("Q")  # the question a verb makes: of a table at hand, or of one on a server
 
 
-class Verbs:
+class Verbs(Generic[Q]):
     """Each verb asks one statistic and returns a query; nothing is read until it is released."""
 
-    def _ask(self, statistic: Any) -> Any:
+    def _ask(self, statistic: Statistic) -> Q:
         raise NotImplementedError
 
-    def count(self) -> Any:
+    def count(self) -> Q:
         """How many rows."""
         return self._ask(statistics.count())
 
-    def count_units(self) -> Any:
+    def count_units(self) -> Q:
         """How many people (or rows, where a row is the unit)."""
         return self._ask(statistics.count_units())
 
-    def counts(self, predicates: Sequence[str]) -> Any:
+    def counts(self, predicates: Sequence[str]) -> Q:
         """How many rows fulfil each of several conditions, in one release."""
         return self._ask(statistics.counts([self._condition(text) for text in predicates]))
 
-    def _condition(self, text: str) -> Any:
+    def _condition(self, text: str) -> Predicate:
         raise NotImplementedError
 
-    def sum(self, column: str) -> Any:
+    def sum(self, column: str) -> Q:
         """The sum of a column, clamped to its public bounds."""
         return self._ask(statistics.sum(column))
 
-    def mean(self, column: str, *, method: str = "auto", bounds: str | None = None) -> Any:
+    def mean(self, column: str, *, method: str = "auto", bounds: str | None = None) -> Q:
         """The mean of a column, by "clamped", "two_stage" or "trimmed"; bounds="private" where it has no public bounds."""
         return self._ask(statistics.mean(column, method, bounds))
 
-    def means(self, columns: Sequence[str]) -> Any:
+    def means(self, columns: Sequence[str]) -> Q:
         """The means of several columns, in one release."""
         return self._ask(statistics.means(list(columns)))
 
-    def trimmed_mean(self, column: str, trim: Any = "0.1") -> Any:
+    def trimmed_mean(self, column: str, trim: Any = "0.1") -> Q:
         """The mean without the smallest and the largest share `trim` of the rows."""
         return self._ask(statistics.trimmed_mean(column, trim))
 
-    def winsorized_mean(self, column: str, trim: Any = "0.1") -> Any:
+    def winsorized_mean(self, column: str, trim: Any = "0.1") -> Q:
         """The mean with the smallest and the largest share `trim` of the rows moved inwards."""
         return self._ask(statistics.winsorized_mean(column, trim))
 
-    def huber_mean(self, column: str, *, scale: Any = None) -> Any:
+    def huber_mean(self, column: str, *, scale: Any = None) -> Q:
         """Huber's mean; `scale` is a public guess at one standard deviation, found privately if not given."""
         return self._ask(statistics.huber_mean(column, scale))
 
-    def m_estimate(self, column: str, psi: Any = "huber", *, scale: Any = None) -> Any:
+    def m_estimate(self, column: str, psi: Any = "huber", *, scale: Any = None) -> Q:
         """The M-estimate of location for "huber", "logcosh" or a bounded non-decreasing function psi."""
         return self._ask(statistics.m_estimate(column, psi, scale))
 
-    def variance(self, column: str) -> Any:
+    def variance(self, column: str) -> Q:
         """The variance of a column."""
         return self._ask(statistics.variance(column))
 
-    def std(self, column: str) -> Any:
+    def std(self, column: str) -> Q:
         """The standard deviation of a column."""
         return self._ask(statistics.std(column))
 
-    def median(self, column: str, *, bounds: str | None = None) -> Any:
+    def median(self, column: str, *, bounds: str | None = None) -> Q:
         """The median of a column; bounds="private" where its public bounds are missing or say nothing."""
         return self._ask(statistics.median(column, bounds=bounds))
 
-    def quantile(self, column: str, q: Any, *, bounds: str | None = None) -> Any:
+    def quantile(self, column: str, q: Any, *, bounds: str | None = None) -> Q:
         """The q-quantile of a column."""
         return self._ask(statistics.quantile(column, q, bounds=bounds))
 
-    def quantiles(self, column: str, q: Sequence[Any], *, bounds: str | None = None) -> Any:
+    def quantiles(self, column: str, q: Sequence[Any], *, bounds: str | None = None) -> Q:
         """Several quantiles of a column, in one release."""
         return self._ask(statistics.quantiles(column, list(q), bounds=bounds))
 
-    def iqr(self, column: str, *, bounds: str | None = None) -> Any:
+    def iqr(self, column: str, *, bounds: str | None = None) -> Q:
         """The interquartile range of a column."""
         return self._ask(statistics.iqr(column, bounds=bounds))
 
-    def min(self, column: str) -> Any:
+    def min(self, column: str) -> Q:
         """A low quantile of a column that stands for its minimum."""
         return self._ask(statistics.min(column))
 
-    def max(self, column: str) -> Any:
+    def max(self, column: str) -> Q:
         """A high quantile of a column that stands for its maximum."""
         return self._ask(statistics.max(column))
 
-    def mode(self, column: str) -> Any:
+    def mode(self, column: str) -> Q:
         """The most frequent value of a column."""
         return self._ask(statistics.mode(column))
 
-    def top_k(self, column: str, k: int) -> Any:
+    def top_k(self, column: str, k: int) -> Q:
         """The k most frequent values of a column."""
         return self._ask(statistics.top_k(column, k))
 
-    def histogram(self, column: str, *, bins: Any = None, keys: Any = None) -> Any:
+    def histogram(self, column: str, *, bins: Any = None, keys: Any = None) -> Q:
         """Counts by value or by bin of a column."""
         return self._ask(statistics.histogram(column, bins=bins, keys=keys))
 
-    def regress(self, formula: str, *, loss: str = "squares") -> Any:
+    def regress(self, formula: str, *, loss: str = "squares") -> Q:
         """The coefficients of a linear predictor, such as "cost ~ age + C(sex)"; loss "squares", "huber" or, for a bool, "logistic"."""
         return self._ask(statistics.regress(formula, self._declared(), loss=loss))
 
-    def _declared(self) -> Any:
+    def _declared(self) -> Mapping[str, Column]:
         raise NotImplementedError
 
-    def apply(self, statistic: Any, column: str, *, propose: Any = None, otherwise: str = "refuse") -> Any:
+
+class TableVerbs(Verbs["Query"]):
+    """The verbs of a table at hand: those of every table, and one that takes a function."""
+
+    def apply(self, statistic: Custom, column: str, *, propose: Any = None, otherwise: str = "refuse") -> Query:
         """A statistic of your own, made with `sd.statistic`; `propose` and `otherwise` are for mechanism="ptr"."""
         return self._ask(statistics.apply(statistic, column, propose=propose, otherwise=otherwise))

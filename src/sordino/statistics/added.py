@@ -19,7 +19,7 @@ from sordino.privacy.discrete import DiscreteLaplace
 from sordino.privacy.law import output_grid
 from sordino.privacy.witness import LaplaceShift
 from sordino.statistics.tail import Tail, gaussian_tail, laplace_tail
-from sordino.summaries import Draw
+from sordino.summaries import Draw, Held
 
 __all__ = ["Added", "AddedGaussian", "discrete_radius", "gaussian_radius", "quieter"]
 
@@ -130,7 +130,7 @@ class Added:
         if self.discrete:
             drawn = draw(DiscreteLaplace(self.scale, location.ravel()))
         else:
-            drawn = self.mechanism.release(lambda _: location.ravel(), draw)
+            drawn = self.mechanism.release(Held(location.ravel()), draw)
         return np.asarray(drawn, np.int64).reshape(location.shape)
 
     def radius(self, level: float) -> int:
@@ -186,7 +186,7 @@ class AddedGaussian:
 
     def around(self, totals: Any, draw: Draw) -> NDArray[np.int64]:
         location = located(totals)
-        drawn = self.mechanism.release(lambda _: location.ravel(), draw)
+        drawn = self.mechanism.release(Held(location.ravel()), draw)
         return np.asarray(drawn, np.int64).reshape(location.shape)
 
     def radius(self, level: float) -> int:

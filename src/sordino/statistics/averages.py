@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -114,7 +115,7 @@ class Means(Plain):
         laplace = reach.added(epsilon, Fraction(ROW), 2 * d, 2 * d)
         cut = math.isqrt(moved) + 1
         gaussian = AddedGaussian(epsilon, delta, reach.second() * ROW + cut, moved) if delta else None
-        return {name: lambda noise=noise: MeansStep(self.columns, grids, noise) for name, noise in quieter(laplace, gaussian).items()}  # type: ignore[misc]
+        return {name: partial(MeansStep, self.columns, grids, noise) for name, noise in quieter(laplace, gaussian).items()}
 
 
 def means(columns: Iterable[str]) -> Means:

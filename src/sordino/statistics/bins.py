@@ -21,7 +21,7 @@ from sordino.statistics.peak import public_values, refuse_private_groups
 from sordino.statistics.port import LEVEL, Answer, Context, Counted, Groups, Plain, Priced, Step, Ways
 from sordino.statistics.reach import column_of, grid_of
 from sordino.statistics.read import read_cells, tally
-from sordino.summaries import Ask, Draw
+from sordino.summaries import Ask, Draw, Held
 from sordino.summaries.totals import Item
 
 __all__ = ["BinsStep", "Histogram", "histogram", "noise_radius", "stable_histogram"]
@@ -76,7 +76,7 @@ class BinsStep(Priced):
     def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
         found = read_cells(ask, Item("rows"), groups)
         cells = {(i, key): count for i, part in enumerate(found) for key, count in part.items()}
-        drawn: dict[Any, int] = dict(self.mechanism.release(lambda _: tally(cells), draw))
+        drawn: dict[Any, int] = dict(self.mechanism.release(Held(tally(cells)), draw))
         answers: list[dict[Any, int]] = [{} for _ in found]
         for (i, key), count in drawn.items():
             answers[i][self._label(key)] = count

@@ -13,7 +13,7 @@ from sordino.mechanisms.rank_exponential import RankExponential
 from sordino.privacy.certificate import Part
 from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Step
 from sordino.statistics.ranks import Ordered, placed, rank_reach
-from sordino.summaries import Ask, Draw
+from sordino.summaries import Ask, Draw, Held
 from sordino.summaries.totals import Ranks
 
 __all__ = ["Extreme", "ExtremeStep", "max", "min"]
@@ -51,7 +51,7 @@ class ExtremeStep(Ordered):
     def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
         named, far, wanted = groups if self.context.private_keys else None, self.rank_width(LEVEL), self.mechanism.request
         asked = ask(Ranks(self.column, (wanted.q,), wanted.radius, named))
-        return [self._answer([self.mechanism.release(lambda _, w=window: w, draw)], far) for (window,) in asked]  # type: ignore[misc]
+        return [self._answer([self.mechanism.release(Held(window), draw)], far) for (window,) in asked]
 
     def rank_width(self, level: float = LEVEL) -> float:
         """Rows between the extreme and the answer at most, with probability `level`."""

@@ -22,7 +22,7 @@ from sordino.statistics.own import as_numbers
 from sordino.statistics.port import LEVEL, Answer, Context, Groups, Priced
 from sordino.statistics.reach import Price, length_grid, per_group, per_row
 from sordino.statistics.resize import THIN, Resize, Thinning, bridge, resized_tables
-from sordino.summaries import Ask, Draw
+from sordino.summaries import Ask, Draw, Held
 
 __all__ = ["FixedStep", "reach_of"]
 
@@ -111,7 +111,7 @@ class FixedStep(Priced):
         answers = []
         for rows in resized_tables(ask, draw, groups, resize=self.resize, column=self.column, context=self.context):
             place = self.located(as_numbers(rows, self.grid, self.custom))
-            drawn = self.mechanism.release(lambda _, place=place: place, draw)  # type: ignore[misc]
+            drawn = self.mechanism.release(Held(place), draw)
             answers.append(self._said(drawn))
         return answers
 

@@ -14,7 +14,7 @@ from sordino.statistics.added import Added
 from sordino.statistics.port import LEVEL, Answer, Groups
 from sordino.statistics.ranks import Ordered, placed
 from sordino.statistics.read import read_totals
-from sordino.summaries import Ask, Draw
+from sordino.summaries import Ask, Draw, Held
 from sordino.summaries.totals import ALL, MOST_ROWS, Item, Rows
 
 __all__ = ["HalvingStep"]
@@ -54,7 +54,7 @@ class HalvingStep(Ordered):
         far = self.rank_width(LEVEL)
         answers = []
         for table in ask(Rows(self.column, groups if self.context.private_keys else None, shares=shares)):
-            drawn = self.mechanism.release(lambda _, table=table: table, draw)  # type: ignore[misc]
+            drawn = self.mechanism.release(Held(table), draw)
             answers.append(self._answer(drawn, far))
         return answers
 

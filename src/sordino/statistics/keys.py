@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 from sordino.mechanisms.acceptance import UNIT
 from sordino.mechanisms.partition_selection import PartitionSelection
@@ -16,17 +16,19 @@ from sordino.statistics.bins import noise_radius, noise_rmse, stable_histogram
 from sordino.statistics.port import LEVEL, Answer, Context, Priced
 from sordino.statistics.read import tally
 from sordino.statistics.units import units_item
-from sordino.summaries import Ask, Draw, Tally
+from sordino.summaries import Ask, Draw, Held, Tally
 from sordino.summaries.totals import GroupTotals, Item, Totals
 
 __all__ = ["CountedKeys", "Keys", "Named"]
+
+Keyed = tuple[tuple[Any, ...], ...]  # the keys of a tally are groups, each a tuple of its columns' values
 
 
 @dataclass(frozen=True)
 class Named:
     """The keys that may be named, in canonical order, and any answers that came with them, by the statistic's name."""
 
-    keys: tuple[tuple[Any, ...], ...]
+    keys: Keyed
     answers: dict[str, Sequence[Answer]] = field(default_factory=dict)
 
 
@@ -69,7 +71,7 @@ class Keys(Priced):
 
     def release(self, ask: Ask, draw: Draw) -> Named:
         people = _tally(ask, units_item(self.context))
-        return Named(tuple(self.mechanism.release(lambda _: people, draw)))  # type: ignore[arg-type]
+        return Named(cast(Keyed, self.mechanism.release(Held(people), draw)))
 
 
 @dataclass(frozen=True)
@@ -113,10 +115,10 @@ class CountedKeys(Priced):
 
     def release(self, ask: Ask, draw: Draw) -> Named:
         rows = _tally(ask, Item("rows"))
-        shown = self.mechanism.release(lambda _: rows, draw)
+        shown = self.mechanism.release(Held(rows), draw)
         radius = noise_radius(self.mechanism, LEVEL)
         answers = [Answer(v, v - radius, v + radius) for v in shown.values()]
-        return Named(tuple(shown), {self.label: answers})  # type: ignore[arg-type]
+        return Named(cast(Keyed, tuple(shown)), {self.label: answers})
 
 
 def withheld(threshold: int, context: Context, word: str = "") -> str:

@@ -21,7 +21,7 @@ from sordino.statistics.fit import Drawn, Fit, Located, smoothness
 from sordino.statistics.port import LEVEL, Answer, Context, Groups, Priced
 from sordino.statistics.reach import Price, length_grid, one_unit, per_group, per_row
 from sordino.statistics.staged import QUARTILES, quartile_mechanism, quartile_share
-from sordino.summaries import Ask, Draw, Refused
+from sordino.summaries import Ask, Draw, Held, Refused
 from sordino.summaries.totals import Ranks, Rows, Sorted
 
 __all__ = ["LocationStep"]
@@ -137,7 +137,7 @@ class LocationStep(Priced):
         found = []
         for windows in ask(Ranks(self.column, QUARTILES, max(m.radius for m in self.mechanisms), named)):
             pairs = zip(self.mechanisms, windows, strict=True)
-            first, last = sorted(m.release(lambda _, window=window: window, draw) for m, window in pairs)  # type: ignore[misc]
+            first, last = sorted(m.release(Held(window), draw) for m, window in pairs)
             width = max(last - first, 1)
             low, high = max(0, first - REACH * width), min(self.grid.width, last + REACH * width)
             found.append(Frame(low, high, Fraction(width) / Fraction(str(NORMAL))))

@@ -19,7 +19,7 @@ from sordino.statistics.fit import Drawn, Fit, smoothness
 from sordino.statistics.port import LEVEL, Answer, Context, Groups, Priced
 from sordino.statistics.reach import Price, length_grid, per_group
 from sordino.statistics.resize import COUNT, Resize, bridge, resized_tables
-from sordino.summaries import Ask, Draw, Near, Refused
+from sordino.summaries import Ask, Draw, Held, Near, Refused
 from sordino.summaries.totals import Rows, Sorted
 
 __all__ = ["OwnStep", "as_numbers"]
@@ -110,7 +110,7 @@ class OwnStep(Priced):
         if isinstance(self.mechanism, Stability):
             value = plain(called(self.custom.function, x))
             near = Near(self.evaluation.distance(x, most=self.mechanism.least_distance * 4), value)
-            return Answer(self.mechanism.release(lambda _: near, draw))
+            return Answer(self.mechanism.release(Held(near), draw))
         drawn = self.mechanism.release(self.evaluation.located(x, self.propose), draw)
         return Answer(drawn) if isinstance(drawn, Refused) else self._said(drawn)
 

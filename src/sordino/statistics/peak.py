@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from sordino.statistics.podium import PodiumStep, choice, choice_price, together
 from sordino.statistics.port import LEVEL, Answer, Context, Counted, Groups, Plain, Priced, Step, Ways
 from sordino.statistics.reach import Price, column_of, per_group
 from sordino.statistics.read import read_cells, tally
-from sordino.summaries import Ask, Draw
+from sordino.summaries import Ask, Draw, Held
 from sordino.summaries.totals import Item
 
 __all__ = ["Mode", "mode", "public_values", "refuse_private_groups"]
@@ -74,7 +74,7 @@ class PeeledStep(Priced):
             left, chosen = list(self.keys), []
             for _ in range(self.size):
                 scores = np.array([cells.get(key, 0) for key in left], np.int64)
-                chosen.append(left.pop(self.mechanism.release(lambda _, scores=scores: scores, draw)))  # type: ignore[misc]
+                chosen.append(left.pop(self.mechanism.release(Held(scores), draw)))
             answers.append(Answer(chosen[0] if self.size == 1 else tuple(chosen)))
         return answers
 
@@ -126,7 +126,7 @@ class StableStep(Priced):
         answers = []
         for cells in read_cells(ask, Item("rows"), groups):
             held = tally(cells)
-            drawn = self.mechanism.release(lambda _, held=held: held, draw)  # type: ignore[misc]
+            drawn = self.mechanism.release(Held(held), draw)
             if isinstance(drawn, frozenset):
                 drawn = tally(dict.fromkeys(drawn, 1)).keys
             answers.append(Answer(drawn))
@@ -178,8 +178,7 @@ class Mode(Plain):
             raise QueryError("SRD-103", f"{self.column!r} has {len(keys)} public keys, fewer than k.", "Ask for fewer.")
         kinds = {"permute_and_flip": PermuteAndFlip, "exponential": Exponential, "noisy_max": NoisyMax}
         ways: dict[str, Callable[[], Step]] = {
-            name: lambda kind=kind: PeeledStep(keys, self.k, epsilon, context, kind)  # type: ignore[misc]
-            for name, kind in kinds.items()
+            name: partial(PeeledStep, keys, self.k, epsilon, context, kind) for name, kind in kinds.items()
         }
         if self.k == 1:
             return ways

@@ -20,7 +20,7 @@ from sordino.privacy.relation import Relation
 from sordino.statistics.port import LEVEL, Answer, Context, Groups, Priced
 from sordino.statistics.reach import Price, per_row
 from sordino.statistics.read import read_cells
-from sordino.summaries import Ask, Draw
+from sordino.summaries import Ask, Draw, Held
 from sordino.summaries.totals import Item
 
 __all__ = ["PodiumStep", "choice", "predicted_losses", "together_pays"]
@@ -75,7 +75,7 @@ class PodiumStep(Priced):
         answers = []
         for cells in read_cells(ask, Item("rows"), groups):
             scores = np.array([cells.get(key, 0) for key in self.keys], np.int64)
-            chosen = self.mechanism.release(lambda _, scores=scores: scores, draw)  # type: ignore[misc]
+            chosen = self.mechanism.release(Held(scores), draw)
             answers.append(Answer(tuple(self.keys[place] for place in chosen)))
         return answers
 

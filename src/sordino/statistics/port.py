@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from sordino.privacy.certificate import Certificate, Part, whole_cost
 from sordino.privacy.cost import Cost
@@ -101,16 +101,24 @@ class Step(Protocol):
     @property
     def name(self) -> str: ...  # mechanism, for the card
     @property
-    def bar(self) -> str: ...  # exact | bound (at least 95%) | rank | published | twin | none; what it is about, if not plain, is `covers`
+    def bar(self) -> str: ...  # exact | bound (at least 95%) | rank | published | twin | none
+    @property
+    def covers(self) -> str: ...  # what the bar is about, if that is not plainly the statistic of these rows
+    @property
+    def shown_from(self) -> int | None: ...  # how large a value's lead or count must be to be shown; None: everything is
     def certificates(self) -> Sequence[Certificate]: ...
     def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]: ...  # groups: None when ungrouped, else in order
     def interval(self, answer: Answer, level: float) -> tuple[Any, Any] | None: ...  # of an answer, at another level
     def width(self, rows: int | None, level: float = LEVEL) -> float | None: ...  # half-width before spending; None: needs rows, or private
     def rmse(self, rows: int | None) -> float | None: ...  # root mean squared error of the noise before spending; None likewise
+    def rank_width(self, level: float = LEVEL) -> float | None: ...  # half-width in ranks, which is public; None where ranks say nothing
 
 
 class Priced:
-    """What costs as much as its parts, and is certified by their certificates: by nothing else."""
+    """What costs as much as its parts, and is certified by their certificates: by nothing else.
+
+    As a step it shows everything, its bar is about the statistic of these rows, and it has no rank bar, unless it says otherwise.
+    """
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -123,10 +131,22 @@ class Priced:
     def certificates(self) -> Sequence[Certificate]:
         return tuple(one for part in self.parts for one in (part.certificate, *part.instead))
 
+    @property
+    def covers(self) -> str:
+        return ""
+
+    @property
+    def shown_from(self) -> int | None:
+        return None
+
+    def rank_width(self, level: float = LEVEL) -> float | None:
+        return None
+
 
 Ways = Mapping[str, Callable[[], Step]]
 
 
+@runtime_checkable
 class Statistic(Protocol):
     """A question about the rows: parameters only.
 
@@ -142,6 +162,12 @@ class Statistic(Protocol):
     def predicates(self) -> tuple[Any, ...]: ...  # goes to frame.counted, from index `first` of the statistic on
     @property
     def weight(self) -> int: ...  # shares of a common budget: one per independent draw
+    @property
+    def unbounded(self) -> bool: ...  # whether it may read columns without public bounds, as far as the public horizon
+    @property
+    def shared(self) -> bool: ...  # whether it may be read off one draw together with others of the same column
+    @property
+    def without_delta(self) -> tuple[str, str] | None: ...  # what to say, and to do, where it needs a delta and there is none
     def counted(self, context: Context) -> Counted | None: ...  # the frame it wants instead of the query's own
     def question(self) -> dict[str, Any]: ...  # its part of the recall key: name and parameters, JSON-ready
     def needs_delta(self, context: Context) -> bool: ...  # an offered delta may be used even when none is needed
@@ -150,7 +176,7 @@ class Statistic(Protocol):
 
 
 class Plain:
-    """What most statistics answer: no predicates, no frame of their own, one share, no delta, one way or the first of several.
+    """What most statistics answer: no predicates, no frame of their own, one share, bounds, no delta, one way or the first of several.
 
     A statistic defines `ways`, or `step` and the short name of its one way.
     """
@@ -158,6 +184,18 @@ class Plain:
     way: str = ""
     predicates: tuple[Any, ...] = ()
     weight: int = 1
+
+    @property
+    def unbounded(self) -> bool:
+        return False
+
+    @property
+    def shared(self) -> bool:
+        return True
+
+    @property
+    def without_delta(self) -> tuple[str, str] | None:
+        return None
 
     def counted(self, context: Context) -> Counted | None:
         return None

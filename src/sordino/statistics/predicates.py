@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -87,7 +88,7 @@ class Counts(Plain):
         items = tuple(Item("counted", index=self.first + i) for i in range(d))
         laplace = reach.added(epsilon, coordinates=d)
         gaussian = AddedGaussian(epsilon, delta, reach.second(), moved) if delta else None
-        return {name: lambda noise=noise: CountsStep(items, noise) for name, noise in quieter(laplace, gaussian).items()}  # type: ignore[misc]
+        return {name: partial(CountsStep, items, noise) for name, noise in quieter(laplace, gaussian).items()}
 
 
 def counts(predicates: Iterable[Any]) -> Counts:

@@ -15,7 +15,7 @@ from sordino.privacy.certificate import Part
 from sordino.schema.column import Grid
 from sordino.statistics.port import LEVEL, Answer, Context, Groups, Priced
 from sordino.statistics.reach import Price, grid_of, per_row
-from sordino.summaries import Ask, Draw, Window
+from sordino.summaries import Ask, Draw, Held, Window
 from sordino.summaries.totals import Ranks
 
 __all__ = ["SPELT", "JointStep", "Ordered", "RankStep", "placed", "quantile_mechanism", "rank_reach"]
@@ -131,7 +131,7 @@ class RankStep(Ordered):
         answers = []
         for windows in ask(Ranks(self.column, self.levels, radius, groups if self.context.private_keys else None)):
             pairs = zip(self.mechanisms, windows, strict=True)
-            drawn = [mechanism.release(lambda _, window=window: window, draw) for mechanism, window in pairs]  # type: ignore[misc]
+            drawn = [mechanism.release(Held(window), draw) for mechanism, window in pairs]
             answers.append(self._answer(drawn, far))
         return answers
 
@@ -165,7 +165,11 @@ class JointStep(Ordered):
 
     def _drawn(self, windows: Sequence[Window], draw: Draw) -> tuple[int, ...]:
         of = dict(zip(self.levels, windows, strict=True))
-        return self.mechanism.release(lambda request: of[request.q], draw)
+
+        def held(request: Any) -> Any:
+            return of[request.q]
+
+        return self.mechanism.release(held, draw)
 
     def rank_width(self, level: float = LEVEL) -> float:
         return self.mechanism.rank_reach(1 - level)

@@ -22,7 +22,7 @@ from sordino.statistics.reach import Reach
 from sordino.statistics.regression_bar import extent
 from sordino.statistics.regression_setting import Setting
 from sordino.summaries import Ask, Draw
-from sordino.summaries.moment import Gram, Products
+from sordino.summaries.moment import Gram
 
 __all__ = ["RoundsStep", "SquaresStep"]
 
@@ -57,7 +57,9 @@ class SquaresStep(Priced):
         return (Part(self.mechanism.certificate()),)
 
     def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
-        found: Products = ask(self.mechanism.question)
+        question = self.mechanism.question
+        assert question is not None
+        found = ask(question)
         places = {key: i for i, key in enumerate(found.keys)}
         size = len(self.setting.terms)
         nothing = np.zeros((size, size), object)

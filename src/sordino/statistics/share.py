@@ -111,7 +111,7 @@ def bundles(statistics: Mapping[str, Statistic], context: Context) -> list[tuple
     """
     columns: dict[str, list[str]] = {}
     for label, statistic in statistics.items():
-        if isinstance(statistic, Sum | Mean | Variance) and getattr(statistic, "shared", True):
+        if isinstance(statistic, Sum | Mean | Variance) and statistic.shared:
             columns.setdefault(statistic.column, []).append(label)
     whole = next((c for c in columns if c in context.columns and context.columns[c].nulls != "drop"), None)
     counts = [label for label, statistic in statistics.items() if isinstance(statistic, Count)]

@@ -22,7 +22,7 @@ from sordino.statistics.port import LEVEL, Answer, Context, Groups, Priced
 from sordino.statistics.reach import Reach, one_unit, per_row, public_size
 from sordino.statistics.read import line_up
 from sordino.statistics.tail import Floats, radius
-from sordino.summaries import Ask, Draw
+from sordino.summaries import Ask, Draw, Held
 from sordino.summaries.clip import Clipped
 from sordino.summaries.totals import Item, Ranks
 
@@ -202,9 +202,9 @@ class StagedStep(Priced):
         found = []
         for windows in ask(Ranks(self.column, levels, max(mechanism.radius for mechanism in every), named)):
             of = dict(zip(levels, windows, strict=True))
-            first = every[0].release(lambda _, of=of: of[every[0].q], draw)  # type: ignore[misc]
+            first = every[0].release(Held(of[every[0].q]), draw)
             upper = self.upper(first)
-            found.append(self.limits([first, upper.release(lambda _, of=of, upper=upper: of[upper.q], draw)]))  # type: ignore[misc]
+            found.append(self.limits([first, upper.release(Held(of[upper.q]), draw)]))
         limits = np.array(found, object)
         totals = ask(Clipped(self.column, tuple(found), groups))
         rows, total = line_up(totals, (Item("rows", self.column), Item("sum", self.column)), groups)

@@ -6,10 +6,12 @@ from sordino.summaries.request import (
     Ask,
     Counts,
     Draw,
+    Held,
     Near,
     Nearness,
     RankWindow,
     Refused,
+    Request,
     Rung,
     Scores,
     Stair,
@@ -18,4 +20,7 @@ from sordino.summaries.request import (
     Window,
 )
 
-__all__ = ["Ask", "Counts", "Draw", "Near", "Nearness", "RankWindow", "Refused", "Rung", "Scores", "Stair", "Tally", "Value", "Window"]
+__all__ = [
+    "Ask", "Counts", "Draw", "Held", "Near", "Nearness", "RankWindow", "Refused", "Request", "Rung", "Scores", "Stair", "Tally", "Value",
+    "Window",
+]  # fmt: skip

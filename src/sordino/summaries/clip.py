@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from sordino.summaries.request import Request
+from sordino.summaries.totals import GroupTotals
+
 __all__ = ["Clipped"]
 
 
 @dataclass(frozen=True)
-class Clipped:
+class Clipped(Request[GroupTotals]):
     """Ask for the rows of a column and for the sum of min(max(x, low), high), one pair of limits (low, high) per group.
 
     Limits are grid integers; nulls drop out. `keys` names the groups the limits belong to, None when there are none. The answer is a

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino.summaries.request import Hidden
+from sordino.summaries.request import Hidden, Request
 
 __all__ = ["Middle", "Middles", "exact_sum", "middle"]
 
@@ -16,7 +17,7 @@ HALF = 31  # a sum of 2^31 integers of 31 bits fits in 62
 
 
 @dataclass(frozen=True)
-class Middles:
+class Middles(Request[Iterator["Middle"]]):
     """Ask for the middle rows of a column in each group; how many is a drawn or public number, one per group.
 
     With `kept` rows out of n the middle are the ranks a + 1 .. a + kept, a = floor((n - kept) / 2), where ranks below 1 count as the

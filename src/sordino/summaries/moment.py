@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino.summaries.request import Hidden
+from sordino.summaries.request import Hidden, Request
 
 __all__ = ["COARSE", "EXACT", "FINE", "LARGEST", "LINK", "ONE", "Gradient", "Gram", "Products", "Slope", "Term", "link", "scaled"]
 
@@ -39,7 +39,7 @@ class Term:
 
 
 @dataclass(frozen=True)
-class Gram:
+class Gram(Request["Products"]):
     """Ask for the sum over rows of every product of two terms, cut down to whole units of ONE^-2; the answer is Products.
 
     Rows in which a column of a term is null, or a condition frame.counted[i], i in `required`, is not true, drop out.
@@ -58,7 +58,7 @@ class Products(Hidden):
 
 
 @dataclass(frozen=True)
-class Gradient:
+class Gradient(Request["Slope"]):
     r"""Ask for the sum over units of x w: the downhill direction of a loss at theta; the answer is a Slope.
 
     With z = sum_j theta_j x_j (theta in units of 1/FINE), loss "huber" has w = y - z, cut down to whole units of 1/ONE and then clamped to

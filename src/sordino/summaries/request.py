@@ -2,33 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+from sordino.privacy.law import Outcome
 
 __all__ = [
     "Ask",
     "Counts",
     "Draw",
+    "Held",
     "Hidden",
     "Near",
     "Nearness",
     "RankWindow",
     "Refused",
+    "Request",
     "Rung",
     "Scores",
     "Stair",
+    "Steps",
     "Tally",
     "Value",
     "Window",
 ]
 
-Ask = Callable[[Any], Any]
-Draw = Callable[[Any], Any]
+A = TypeVar("A")
+A_co = TypeVar("A_co", covariant=True)
+Steps = int | NDArray[np.int64]  # whole steps of a public grid: one number, or one per coordinate
+
+
+class Request(Generic[A_co]):
+    """A question about rows; its parameter is the answer. A table answers some (`TableRequest`), an array of one's own the others."""
+
+
+class Ask(Protocol):
+    """Who answers a mechanism or a statistic: an engine's bounded table, an array, or what is at hand."""
+
+    def __call__(self, request: Request[A], /) -> A: ...
+
+
+class Draw(Protocol):
+    """Who draws: the exact sampler, or a recording of it."""
+
+    def __call__(self, law: Outcome[A], /) -> A: ...
 
 
 class Hidden:
@@ -39,6 +61,16 @@ class Hidden:
 
     def __reduce__(self) -> Any:
         raise TypeError("a summary never leaves its release")
+
+
+@dataclass(frozen=True, repr=False)
+class Held(Hidden):
+    """An answer that is at hand already, for a mechanism that asks for it and for nothing else."""
+
+    answer: Any
+
+    def __call__(self, request: Request[Any], /) -> Any:
+        return self.answer
 
 
 @dataclass(frozen=True)
@@ -52,7 +84,7 @@ class Refused:
 
 
 @dataclass(frozen=True)
-class Value:
+class Value(Request[Steps]):
     """Ask for the statistic itself, in whole steps of the public grid: an integer, or one per coordinate."""
 
     step: Fraction = Fraction(1)
@@ -60,12 +92,12 @@ class Value:
 
 
 @dataclass(frozen=True)
-class Scores:
+class Scores(Request[NDArray[np.int64]]):
     """Ask for the score of every public candidate, in candidate order."""
 
 
 @dataclass(frozen=True)
-class Counts:
+class Counts(Request["Tally"]):
     """Ask how many rows carry each key; the answer is a Tally."""
 
 
@@ -78,7 +110,7 @@ class Tally(Hidden):
 
 
 @dataclass(frozen=True)
-class Stair:
+class Stair(Request["Rung"]):
     """Ask where a statistic stands on the public ladder of scales for this beta; the answer is a Rung."""
 
     beta: Fraction
@@ -97,7 +129,7 @@ class Rung(Hidden):
 
 
 @dataclass(frozen=True)
-class Nearness:
+class Nearness(Request["Near"]):
     """Ask how many units must change before the local sensitivity exceeds `above` (None: before the answer itself changes)."""
 
     above: Fraction | None = None
@@ -116,7 +148,7 @@ class Near(Hidden):
 
 
 @dataclass(frozen=True)
-class RankWindow:
+class RankWindow(Request["Window"]):
     """Ask for the order statistics of ranks floor(q n - radius)+1 .. ceil(q n + radius); the answer is a Window."""
 
     q: Fraction

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino.summaries.request import Hidden, Window
+from sordino.summaries.request import Hidden, Request, Window
 
-__all__ = ["ALL", "MOST_ROWS", "GroupTotals", "Item", "Ranks", "Rows", "Sorted", "Totals"]
+__all__ = ["ALL", "MOST_ROWS", "GroupTotals", "Item", "Ranks", "Rows", "Sorted", "Totals", "Values"]
 
 MOST_ROWS = 5_000_000
 ALL = 2**32  # the share of Rows that keeps every row
@@ -33,7 +33,7 @@ class Item:
 
 
 @dataclass(frozen=True)
-class Totals:
+class Totals(Request["GroupTotals"]):
     """Ask for several items at once, in one pass; the answer is a GroupTotals."""
 
     items: tuple[Item, ...]
@@ -48,7 +48,7 @@ class GroupTotals(Hidden):
 
 
 @dataclass(frozen=True)
-class Ranks:
+class Ranks(Request[Iterator[tuple[Window, ...]]]):
     """Ask for the order statistics around several levels of one column, in each group.
 
     The answer is an iterator over the groups, in the same order as GroupTotals.keys, of one tuple of Windows (one per level in `q`); for
@@ -62,7 +62,7 @@ class Ranks:
 
 
 @dataclass(frozen=True)
-class Rows:
+class Rows(Request[Iterator["Sorted"]]):
     r"""Ask for all values of one column, sorted, in each group; the answer is an iterator of one Sorted per group, ordered as for Ranks.
 
     A group with more than `most` rows is cut, never refused: of its pairs (value, how many equal values came before) the `most` with
@@ -83,6 +83,11 @@ class Rows:
     keys: tuple[tuple[Any, ...], ...] | None = None
     most: int = MOST_ROWS
     shares: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Values(Request["Sorted"]):
+    """Ask for all values there are, sorted; the answer is a Sorted."""
 
 
 @dataclass(frozen=True, repr=False)

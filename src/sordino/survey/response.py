@@ -14,6 +14,7 @@ from sordino.mechanisms.randomized_response import RandomizedResponse as Mechani
 from sordino.noise import draw
 from sordino.privacy.number import as_epsilon
 from sordino.session.card import Card, odds_sentence
+from sordino.summaries import Held
 from sordino.survey.share import Shares
 
 __all__ = ["RandomizedResponse"]
@@ -63,7 +64,7 @@ class RandomizedResponse:
         """What is sent instead of the answer: an option, or one bit per option with the unary encoding."""
         if answer not in self.options:
             raise QueryError("SRD-105", f"{answer!r} is not an option.", f"Answer one of {', '.join(self.options)}.")
-        report = self.mechanism.release(lambda _: self.options.index(answer), draw)
+        report = self.mechanism.release(Held(self.options.index(answer)), draw)
         return self.options[report] if self.encoding == "direct" else report
 
     def estimate(self, reports: Iterable[Any], *, level: float = 0.95) -> Shares:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from sordino.lab.awkward_tables import AGE, PERSON, PRICE, person
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
 from sordino.schema.derived import derive
@@ -12,7 +13,7 @@ from sordino.schema.frame import Frame
 from sordino.schema.join import Join, Public
 from sordino.schema.predicate import Compare, Literal, Name
 
-from .tables import AGE, PERSON, PRICE, person
+__all__ = ["BEDS", "BESIDE", "JOINED", "WARDS", "WITHIN"]
 
 WARDS = Public(
     "wards",

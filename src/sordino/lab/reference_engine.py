@@ -1,4 +1,4 @@
-"""A second engine in plain Python, slow and obvious: the oracle. It hashes by salted MD5, as the portable engine does."""
+"""A second engine in plain Python, slow and obvious: the oracle of every other. It hashes by salted MD5, as a portable engine does."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import datetime as dt
 import functools
 import hashlib
 import math
-import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
@@ -16,28 +15,28 @@ from typing import Any
 
 import numpy as np
 
+from sordino.lab.reference_moment import naive_moment
+from sordino.lab.reference_value import EPOCH, evaluate, exact, steps, text, truth, typed
 from sordino.schema.column import Column, coarse_shift
 from sordino.schema.derived import derive
 from sordino.schema.frame import Frame
 from sordino.schema.join import Join
-from sordino.schema.predicate import And, Between, Compare, In, IsNull, Like, Literal, Name, Not, Or
 from sordino.sensitivity.distance import canonical
 from sordino.summaries.clip import Clipped
 from sordino.summaries.middle import Middle, Middles
 from sordino.summaries.moment import Gradient, Gram
+from sordino.summaries.request import Window
 from sordino.summaries.totals import GroupTotals, Item, Ranks, Rows, Sorted, Totals
-from sordino.summaries.window import rank_window
 
-from .formula import evaluate
-from .moments import naive_moment
+__all__ = ["Reference"]
 
 derived = functools.cache(derive)
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
-WORDS = {"true": 1, "t": 1, "yes": 1, "y": 1, "1": 1, "false": 0, "f": 0, "no": 0, "n": 0, "0": 0}
+Row = tuple[Any, tuple[Any, ...], tuple[int | None, ...], tuple[bool, ...]]  # unit, keys, grid integers, conditions
 
 
 class Reference:
+    """An engine over plain Python lists. It reads a row at a time and answers every request by its definition."""
+
     def __init__(self, table: Mapping[str, Sequence[Any]], columns: tuple[Column, ...]) -> None:
         self.names = tuple(table)
         self.columns = {column.name: column for column in columns}
@@ -45,6 +44,9 @@ class Reference:
 
     def header(self) -> tuple[str, ...]:
         return self.names
+
+    def check(self, frame: Frame) -> None:
+        return
 
     def close(self) -> None:
         return
@@ -54,7 +56,7 @@ class Reference:
         rows = [made for row in self.rows if (made := self._made(frame, row)) is not None]
         yield Answer(frame, bounded(frame, salt, rows) if frame.unit_column is not None else rows, salt)
 
-    def _made(self, frame: Frame, row: Mapping[str, Any]) -> tuple[Any, tuple[Any, ...], tuple[Any, ...], tuple[bool, ...]] | None:
+    def _made(self, frame: Frame, row: Mapping[str, Any]) -> Row | None:
         columns = {**self.columns, **{column.name: column for column in (*frame.by, *frame.columns)}}
         for join in frame.joins:
             columns |= join.columns
@@ -67,7 +69,7 @@ class Reference:
         def value(name: str, expression: Any = None) -> tuple[Column, Any]:
             expression = expression or (columns[name].expression if name in columns else None)
             if expression is not None:
-                return derived(expression), evaluate(expression, value, truth)
+                return derived(expression), evaluate(expression, value)
             column = columns[name]
             found = typed(column, row[name])
             stands_in = found is None and column.nulls not in ("drop", None)
@@ -108,116 +110,12 @@ def whole_seconds(key: Any) -> Any:
 def unit_of(frame: Frame, value: Any) -> Any:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return None
-    if frame.unit_column.type == "int" and not isinstance(value, bool):
+    if frame.unit_column is not None and frame.unit_column.type == "int" and not isinstance(value, bool):
         number = exact(value)
-        return int(number) if number is not None and number.denominator == 1 else None
+        return int(number) if isinstance(number, Fraction) and number.denominator == 1 else None
     if isinstance(value, float | Decimal) and math.isfinite(value) and value == int(value):
         value = int(value)
     return text(value).strip(" ").lower() if frame.fold_ids else text(value)
-
-
-def text(value: Any) -> str:
-    if isinstance(value, bytes):
-        return value.decode()
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def exact(value: Any) -> Fraction | float | None:
-    if isinstance(value, (bool, int)):
-        return Fraction(int(value))
-    if isinstance(value, bytes):
-        value = value.decode()
-    if isinstance(value, float):
-        value = str(value)
-    word = str(value).strip().lower()
-    if word in ("inf", "infinity", "+inf", "-inf", "-infinity"):
-        return -math.inf if word.startswith("-") else math.inf
-    return Fraction(word) if NUMBER.fullmatch(word) else None
-
-
-def typed(column: Column, value: Any) -> Any:
-    """The value in the column's type: an int, a Fraction, a float, a date, a UTC datetime or text; None for null."""
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return None
-    if column.type in ("cat", "id"):
-        return text(value)
-    if column.type in ("date", "timestamp"):
-        try:
-            moment = dt.datetime.fromisoformat(str(value).strip())
-        except ValueError:
-            return None
-        moment = moment.astimezone(dt.UTC) if moment.tzinfo else moment.replace(tzinfo=dt.UTC)
-        return moment.date() if column.type == "date" else moment
-    if column.type == "bool" and isinstance(value, str) and value.strip().lower() in WORDS:
-        return WORDS[value.strip().lower()]
-    number = exact(value)
-    if number is None:
-        return None
-    if column.type == "float":
-        return float(value) if isinstance(value, float) else float(number) if abs(number) < 10**300 else math.copysign(math.inf, number)
-    number = Fraction(max(-(10**20) + 1, min(10**20 - 1, number)))
-    if column.type == "decimal":
-        return number
-    whole = math.floor(max(-9 * 10**18, min(9 * 10**18, number)))
-    return whole if column.type == "int" else int(whole > 0)
-
-
-def steps(column: Column, value: Any) -> int | None:
-    if value is None:
-        return None
-    grid = column.grid()
-    if column.type == "date":
-        found = (value - EPOCH.date()).days
-    elif column.type == "timestamp":
-        found = (value - EPOCH) // dt.timedelta(seconds=1)
-    elif column.type == "float":
-        low, high = (float(Fraction(str(bound))) for bound in column.bounds)
-        found = math.floor(max(low, min(high, value)) / float(grid.step))
-    else:
-        found = math.floor(value / grid.step)
-    return max(0, min(grid.width, found - grid.low))
-
-
-def truth(predicate: Any, value: Any) -> bool | None:
-    """Three-valued logic: True, False, or None for unknown."""
-    match predicate:
-        case Compare(op, left, right):
-            return compare(op, side(left, right, value), side(right, left, value))
-        case Between(item, low, high):
-            return truth(And((Compare(">=", item, low), Compare("<=", item, high))), value)
-        case In(item, values):
-            return truth(Or(tuple(Compare("=", item, v) for v in values)), value)
-        case Like(item, pattern):
-            found = value(item.column, item.expression)[1]
-            shape = "".join(".*" if c == "%" else "." if c == "_" else re.escape(c) for c in pattern)
-            return None if found is None else re.fullmatch(shape, found, re.DOTALL) is not None
-        case IsNull(item):
-            return value(item.column, item.expression)[1] is None
-        case Not(part):
-            found = truth(part, value)
-            return None if found is None else not found
-        case And(parts):
-            found = [truth(part, value) for part in parts]
-            return False if False in found else None if None in found else True
-        case Or(parts):
-            found = [truth(part, value) for part in parts]
-            return True if True in found else None if None in found else False
-    raise TypeError(predicate)
-
-
-def side(item: Name | Literal, other: Name | Literal, value: Any) -> Any:
-    if isinstance(item, Name):
-        return value(item.column, item.expression)[1]
-    column = value(other.column, other.expression)[0] if isinstance(other, Name) else None
-    return float(item.value) if column is not None and column.type == "float" and item.value is not None else item.value
-
-
-def compare(op: str, left: Any, right: Any) -> bool | None:
-    if left is None or right is None:
-        return None
-    if isinstance(left, dt.datetime) != isinstance(right, dt.datetime) and isinstance(left, dt.date):
-        left, right = (d if isinstance(d, dt.datetime) else dt.datetime(d.year, d.month, d.day, tzinfo=dt.UTC) for d in (left, right))
-    return {"=": left == right, "<>": left != right}[op] if op in ("=", "<>") else eval(f"left {op} right")
 
 
 def hashed(salt: int, *parts: Any) -> str:
@@ -234,7 +132,7 @@ def hashed(salt: int, *parts: Any) -> str:
     return hashlib.md5("".join(map(piece, (salt, *parts))).encode()).hexdigest()
 
 
-def bounded(frame: Frame, salt: int, rows: list[Any]) -> list[Any]:
+def bounded(frame: Frame, salt: int, rows: list[Row]) -> list[Row]:
     people: dict[Any, dict[Any, list[Any]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
         people[row[0]][row[1]].append(row)
@@ -260,6 +158,14 @@ def fewest(x: np.ndarray, most: int, salt: int, share: int | None = None) -> np.
     return np.array(sorted(value for _, value in kept), dtype=np.int64)
 
 
+def naive_window(x: list[int], q: Fraction, radius: int, width: int) -> Window:
+    """The ranks floor(q n - radius) + 1 .. ceil(q n + radius) that lie between 0, the lower bound, and n + 1, the upper one."""
+    n = len(x)
+    ranks = [i for i in range(math.floor(q * n - radius) + 1, math.ceil(q * n + radius) + 1) if 0 <= i <= n + 1]
+    padded = [0, *x, width]
+    return Window(np.array([padded[i] for i in ranks], dtype=np.int64), ranks[0], n)
+
+
 def naive_middle(x: list[int], kept: int, radius: int, width: int) -> Middle:
     """By the definition: ranks below 1 are the lower bound, ranks above n the upper one."""
 
@@ -268,8 +174,8 @@ def naive_middle(x: list[int], kept: int, radius: int, width: int) -> Middle:
 
     first = math.floor((len(x) - kept) / 2) + 1
     last = first + kept - 1
-    ends = (np.array([rank(i) for i in range(end - radius, end + radius + 1)], dtype=np.int64) for end in (first, last))
-    return Middle(sum(rank(i) for i in range(first, last + 1)), *ends, kept, radius, len(x))
+    lower, upper = (np.array([rank(i) for i in range(end - radius, end + radius + 1)], dtype=np.int64) for end in (first, last))
+    return Middle(sum(rank(i) for i in range(first, last + 1)), lower, upper, kept, radius, len(x))
 
 
 class Answer:
@@ -322,16 +228,15 @@ class Answer:
             shares = request.shares or [None] * len(self._keys() if request.keys is None else request.keys)
             chosen = (fewest(x, request.most, self.salt, share) for x, share in zip(sorted_values, shares, strict=True))
             return (Sorted(kept, len(kept)) for kept in chosen)
-        return (tuple(rank_window(x, q, request.radius, 0, width) for q in request.q) for x in sorted_values)
+        return (tuple(naive_window(x.tolist(), q, request.radius, width) for q in request.q) for x in sorted_values)
 
-    def _total(self, item: Item, rows: list[Any]) -> int:
+    def _total(self, item: Item, rows: list[Row]) -> int:
         if item.what == "units":
             return len(rows) if self.frame.unit_column is None else len({row[0] for row in rows})
         if item.what == "counted":
             return sum(row[3][item.index] for row in rows)
         if item.column is None:
             return len(rows)
-        values = [row[2][self._column(item.column)] for row in rows]
-        values = [value for value in values if value is not None]
+        values = [value for row in rows if (value := row[2][self._column(item.column)]) is not None]
         coarse = [value >> coarse_shift(self.frame.columns[self._column(item.column)].grid()) for value in values]
         return {"rows": len(values), "sum": sum(values), "coarse": sum(coarse), "squares": sum(c * c for c in coarse)}[item.what]

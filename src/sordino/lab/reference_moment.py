@@ -13,6 +13,8 @@ from sordino.schema.column import coarse_shift
 from sordino.schema.frame import Frame
 from sordino.summaries.moment import COARSE, FINE, LINK, ONE, Gradient, Gram, Products, Slope, Term
 
+__all__ = ["naive_moment"]
+
 
 def coordinate(frame: Frame, term: Term, row: Any) -> int | None:
     if term.index is not None:
@@ -23,11 +25,11 @@ def coordinate(frame: Frame, term: Term, row: Any) -> int | None:
     grid, value = frame.columns[at].grid(), row[2][at]
     if value is None:
         return None
-    shift = coarse_shift(grid)
-    return (value >> shift) * 2 * ONE // (grid.width >> shift) - ONE
+    shift, whole = coarse_shift(grid), int(value)
+    return (whole >> shift) * 2 * ONE // (grid.width >> shift) - ONE
 
 
-def coarse(frame: Frame, term: Term, row: Any) -> tuple[int | None, int]:
+def coarse(frame: Frame, term: Term, row: Any) -> tuple[Any, int]:
     """A coordinate of a product, and what stands for 1 in it."""
     if term.column is None:
         return (1 if term.index is None else int(row[3][term.index])), 1
@@ -47,7 +49,7 @@ def product_sums(frame: Frame, request: Gram, rows: list[Any]) -> list[list[int]
 
 def kept(frame: Frame, terms: tuple[Term, ...], required: tuple[int, ...], rows: list[Any]) -> list[tuple[Any, list[int]]]:
     made = [(row[0], [coordinate(frame, term, row) for term in terms]) for row in rows if all(row[3][i] for i in required)]
-    return [(unit, x) for unit, x in made if None not in x]
+    return [(unit, [c for c in x if c is not None]) for unit, x in made if None not in x]
 
 
 def weight(request: Gradient, x: list[int], y: int) -> tuple[int, int]:
@@ -77,10 +79,10 @@ def told(frame: Frame, request: Gradient, rows: list[Any]) -> tuple[list[int], l
             cells[octave(residual, request.octaves)] += 1
     total = [0] * len(request.terms)
     for mine in people.values():
-        limits = [math.inf] * len(mine)
+        limits: list[int | None] = [None] * len(mine)
         if request.norm is not None and frame.unit_column is None:
             limits = [math.floor(request.norm * ONE / max(1.0, length(x, request.order))) for _, x in mine]
-        weights = [max(-most, min(most, w)) for most, (w, _) in zip(limits, mine, strict=True)]
+        weights = [w if most is None else max(-most, min(most, w)) for most, (w, _) in zip(limits, mine, strict=True)]
         vector = [sum(w * x[j] for w, (_, x) in zip(weights, mine, strict=True)) for j in range(len(total))]
         if request.norm is not None and frame.unit_column is not None:
             share = min(1.0, request.norm * ONE / max(1.0, length(vector, request.order)))

@@ -1,133 +1,67 @@
-"""What it means to be an engine: on every awkward table, every request is answered with the oracle's integers.
+"""The tables an engine is checked on, stored as Arrow tables of native types or of text, and the frames asked of each.
 
-`check_engine` takes a function that opens an engine over an Arrow table, with the portable hash, and one of `CASES`. A new engine runs
-all of them; see test_conformance.py and tests/spark.
+They hold what has gone wrong in one database or another: nulls, not-a-numbers and infinities, far dates, integers where 64 bits end,
+letters of all kinds, text that would be read as SQL, one person with thousands of rows, no row at all.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-import pyarrow as pa
-
 from sordino.engines.array import text_array
+from sordino.errors import QueryError
+from sordino.lab.awkward_expressions import DERIVED, SOLO
+from sordino.lab.awkward_joins import JOINED
+from sordino.lab.awkward_tables import AGE, CITY, COLUMNS, FRAMES, INF, NAN, PERSON, awkward, person
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
 from sordino.schema.frame import Frame
 from sordino.schema.predicate import And, Between, Compare, In, IsNull, Like, Literal, Name, Not, Or
-from sordino.summaries.clip import Clipped
-from sordino.summaries.middle import Middles
-from sordino.summaries.totals import ALL, Ranks, Rows, Totals
 
-from .derived import DERIVED
-from .joins import JOINED
-from .reference import Reference
-from .tables import AGE, CITY, COLUMNS, FRAMES, INF, NAN, PERSON, awkward, items, person
-from .test_moment import questions
+__all__ = ["CASES", "EngineCase"]
 
-Opener = Callable[[pa.Table, tuple[Column, ...]], AbstractContextManager[Any]]
-SALT = 2**100 + 12345
-LEVELS = (Fraction(0), Fraction(1, 3), Fraction(1))
-HOSTILE = (
-    "",
-    "a'b",
-    "' OR 1=1 --",
-    "\\",
-    "\\'",
-    "%",
-    "_",
-    "100%",
-    "a_b",
-    "${env:HOME}",
-    "{x}",
-    "$1",
-    "%s",
-    "%(x)s",
-    "\n",
-    "😀",
-    "e\u0301",
-    "é",
-    "\u202e",
-)
+HOSTILE = ("", "a'b", "' OR 1=1 --", "\\", "\\'", "%", "_", "100%", "a_b", "${env:HOME}", "{x}", "$1", "%s", "%(x)s", "\n", "😀", "e\u0301",
+           "é", "\u202e")  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Case:
+class EngineCase:
     """A table as it is stored, what its owner declares, and the frames asked of it."""
 
-    table: pa.Table
+    table: Any
     columns: tuple[Column, ...]
-    frames: dict[str, Frame]
+    frames: Mapping[str, Frame]
+    full: bool = False  # small enough that every request is made of every column
+    brief: bool = False  # and so small that even an engine with a slow start is asked so
 
 
-def check_engine(opener: Opener, case: Case, *, thorough: bool = True) -> None:
-    """Every request of every frame of a case, against the oracle. Without `thorough` fewer columns are asked for ranks and gradients."""
-    oracle = Reference(case.table.to_pydict(), case.columns)
-    with opener(case.table, case.columns) as engine:
-        assert engine.header() == tuple(case.table.column_names)
-        for name, frame in case.frames.items():
-            engine.check(frame)
-            assert told(engine, frame, thorough) == told(oracle, frame, thorough), name
+def arrow() -> Any:
+    """pyarrow, in which every case is stored, or what to install."""
+    try:
+        import pyarrow
+    except ImportError:
+        raise QueryError("SRD-106", "the awkward tables need pyarrow.", 'Install it with pip install "sordino[spark]".') from None
+    return pyarrow
 
 
-def told(engine: Any, frame: Frame, thorough: bool = True, salt: int = SALT) -> list[Any]:
-    """The answers to every kind of request, as plain values that compare."""
-    with engine.bounded(frame, salt) as bounded:
-        totals = bounded.ask(Totals(items(frame)))
-        found: list[Any] = [totals.keys, *((item, list(map(int, values))) for item, values in totals.values.items())]
-        for column in frame.columns if thorough else frame.columns[-1:]:
-            found += [(type(request).__name__, *shown(bounded.ask(request))) for request in asked(frame, column, totals.keys, thorough)]
-        moments = questions(frame) if thorough else questions(frame)[1:6:2] if len(frame.columns) > 1 else []
-        found += [(answer.keys, answer.values.tolist(), *shown_octaves(answer)) for answer in map(bounded.ask, moments)]
-    return found
-
-
-def asked(frame: Frame, column: Column, keys: tuple[Any, ...], thorough: bool) -> list[Any]:
-    """Ranks, sorted rows, clipped sums and middle rows of one column, with other limits in every group."""
-    width, named = column.grid().width, keys if frame.by else None
-    ends = [i * width // 7 % (width + 1) for i in range(len(keys))]
-    limits = tuple((low, max(low, width - i * width // 9)) for i, low in enumerate(ends))
-    kept = tuple(1 + 3 * i for i in range(len(keys)))
-    few = [Ranks(column.name, LEVELS, 2, keys[::2] if frame.by else None), Clipped(column.name, limits, named)]
-    shares = tuple((ALL // 3, ALL, 0)[i % 3] for i in range(len(keys)))
-    rows = [Rows(column.name, most=3), Rows(column.name), Rows(column.name, shares=shares)]
-    return [*few, Middles(column.name, kept, 2, named), *rows] if thorough else few
-
-
-def shown(answer: Any) -> list[Any]:
-    if hasattr(answer, "values"):
-        return [answer.keys, *(list(map(int, values)) for values in answer.values.values())]
-    plain = []
-    for group in answer:
-        for part in group if isinstance(group, tuple) else (group,):
-            ends = [getattr(part, name).tolist() for name in ("values", "lower", "upper") if hasattr(part, name)]
-            plain.append((*ends, *(getattr(part, name, None) for name in ("first", "n", "total", "kept"))))
-    return plain
-
-
-def shown_octaves(answer: Any) -> list[Any]:
-    return [answer.octaves.tolist()] if hasattr(answer, "octaves") else []
-
-
-def as_text(table: dict[str, list[Any]]) -> pa.Table:
+def as_text(table: dict[str, list[Any]]) -> Any:
     """Everything as text but integer ids, the way a mixed column has to be stored."""
-    declared = {column.name: column for column in COLUMNS}
+    pa, declared = arrow(), {column.name: column for column in COLUMNS}
     texts = {name: text_array(values, number=declared[name].number).tolist() for name, values in table.items() if name != "person"}
     stored = {name: pa.array(values, pa.string()) for name, values in texts.items()}
     return pa.table({"person": pa.array(table["person"], pa.int64()), **stored})
 
 
-def tidy() -> Case:
+def tidy() -> EngineCase:
     """Columns of one native type each, with nulls, not-a-numbers, infinities, far dates and letters of all kinds."""
-    n = 180
+    pa, n = arrow(), 180
     moments = [dt.datetime(2020, 1 + i % 12, 1 + i % 28, i % 24, 5, 6, 999_999 * (i % 2)) for i in range(n)]
-    columns: dict[str, pa.Array] = {
+    columns: dict[str, Any] = {
         "person": pa.array([None if i % 13 == 0 else f"{'päöñ😀'[i % 5]} {i % 11}" for i in range(n)]),
         "small": pa.array([None if i % 7 == 0 else i % 100 - 50 for i in range(n)], pa.int16()),
         "real": pa.array([[None, NAN, INF, -INF, 0.1 * i, -0.0, 1e308, 5e-324, -5e-324, 1 / 3][i % 10] for i in range(n)]),
@@ -170,11 +104,12 @@ def tidy() -> Case:
         "bins": Frame(person(2, 2), PERSON, by=(bins,), columns=(real,), edges=(0, 10, 30, 50), where=Not(IsNull(Name("city")))),
         "folded": Frame(person(1, 1), PERSON, fold_ids=True, columns=(single,)),
     }
-    return Case(pa.table(columns), declared, frames)
+    return EngineCase(pa.table(columns), declared, frames, full=True)
 
 
-def wide() -> Case:
+def wide() -> EngineCase:
     """Integers, decimals and doubles where 64 bits end."""
+    pa = arrow()
     whole = [None, 0, 2**53 + 1, 2**53 + 3, 2**62, -(2**62), 2**63 - 1, -(2**63), *[2**61 - 1] * 20]
     long = [None, Decimal(10) ** 37, -(Decimal(10) ** 37), Decimal("12345678901234567890"), *[Decimal(2**60 + i) for i in range(24)]]
     seventh = Decimal(1) / Decimal(10) ** 18 * 142_857_142_857_142_857
@@ -198,12 +133,12 @@ def wide() -> Case:
         Column("below", "float", bounds=(-(2**100) - 2**55, -(2**100)), resolution=Fraction(2**20)),
         Column("spelled", "decimal", bounds=(0, 2**40), scale=2),
     )
-    return Case(table, declared, {"rows": Frame(PrivacyUnit(), columns=declared)})
+    return EngineCase(table, declared, {"rows": Frame(PrivacyUnit(), columns=declared)}, full=True)
 
 
-def crowd() -> Case:
+def crowd() -> EngineCase:
     """One person with thousands of rows, all of them ties, ids that differ by a space, and more public keys than a statement lists."""
-    n = 2_000
+    pa, n = arrow(), 2_000
     people = ["one"] * n + ["two", " two", "TWO", "", None, None, "one "] * 3
     table = pa.table(
         {
@@ -220,24 +155,29 @@ def crowd() -> Case:
         "many keys": Frame(person(1, 40), PERSON, by=(many,)),
         "folded": Frame(person(4, 1), PERSON, fold_ids=True, by=(CITY,), columns=(AGE,)),
     }
-    return Case(table, (PERSON, AGE, CITY, many), frames)
+    return EngineCase(table, (PERSON, AGE, CITY, many), frames, full=True)
 
 
-def brief() -> Case:
+def brief() -> EngineCase:
     """One frame, small enough that even an engine with a slow start is asked every kind of request about every column."""
-    return Case(as_text(awkward(60)), COLUMNS, {"people by": FRAMES["people by"]})
+    return EngineCase(as_text(awkward(60)), COLUMNS, {"people by": FRAMES["people by"]}, full=True, brief=True)
 
 
-KINDS: dict[str, pa.DataType] = {
-    "short": pa.int16(), "long": pa.int64(), "double": pa.float64(), "exact": pa.decimal128(12, 2), "wide": pa.decimal128(38, 18),
-    "text": pa.string(),
-}  # fmt: skip
+def expressions() -> EngineCase:
+    """Every expression there is, a dozen in a frame."""
+    columns = tuple({column.name: column for column in SOLO}.values())
+    frames = {f"expressions {i + 1} to {min(i + 12, len(columns))}": columns[i : i + 12] for i in range(0, len(columns), 12)}
+    return EngineCase(as_text(awkward(120, seed=4)), COLUMNS, {name: Frame(PrivacyUnit(), columns=part) for name, part in frames.items()})
 
 
-def ids() -> Case:
+def ids() -> EngineCase:
     """The same people under ids of every storage, and ids no integer says: halves, flags, text that looks like a number."""
+    import pyarrow as pa
+
+    kinds = {"short": pa.int16(), "long": pa.int64(), "double": pa.float64(), "exact": pa.decimal128(12, 2)}
+    kinds |= {"wide": pa.decimal128(38, 18), "text": pa.string()}
     some: list[Any] = [None if i % 11 == 10 else i * 7 % 23 - 5 for i in range(200)]
-    columns: dict[str, Any] = {name: pa.array([as_id(v, name) for v in some], kind) for name, kind in KINDS.items()}
+    columns: dict[str, Any] = {name: pa.array([as_id(v, name) for v in some], kind) for name, kind in kinds.items()}
     columns["flag"] = pa.array([None if v is None else v % 2 == 0 for v in some], pa.bool_())
     columns["half"] = pa.array([None if v is None else -0.0 if v == 0 else v / 2 for v in some], pa.float64())
     columns["spelled"] = pa.array([None if v is None else (f"{v}", f"{v}.0", f" {v}")[i % 3] for i, v in enumerate(some)], pa.string())
@@ -248,7 +188,7 @@ def ids() -> Case:
         for column in declared[:-1]
         for rows, fold in ((1, False), (4, True))
     }
-    return Case(pa.table(columns), declared, frames)
+    return EngineCase(pa.table(columns), declared, frames)
 
 
 def as_id(value: int | None, name: str) -> Any:
@@ -257,15 +197,16 @@ def as_id(value: int | None, name: str) -> Any:
 
 
 SOME = ("rows", "people by", "rows by public", "people by two")
-CASES: dict[str, Callable[[], Case]] = {
-    "awkward": lambda: Case(as_text(awkward(400)), COLUMNS, FRAMES),
-    "nobody": lambda: Case(as_text(awkward(0)), COLUMNS, {name: FRAMES[name] for name in SOME}),
-    "one row": lambda: Case(as_text(awkward(1)), COLUMNS, {name: FRAMES[name] for name in SOME}),
+CASES: dict[str, Callable[[], EngineCase]] = {
+    "awkward": lambda: EngineCase(as_text(awkward(400)), COLUMNS, FRAMES),
+    "nobody": lambda: EngineCase(as_text(awkward(0)), COLUMNS, {name: FRAMES[name] for name in SOME}),
+    "one row": lambda: EngineCase(as_text(awkward(1)), COLUMNS, {name: FRAMES[name] for name in SOME}),
     "tidy": tidy,
     "wide": wide,
     "crowd": crowd,
     "brief": brief,
     "ids": ids,
-    "derived": lambda: Case(as_text(awkward(120)), COLUMNS, DERIVED),
-    "joined": lambda: Case(as_text(awkward(120)), COLUMNS, JOINED),
+    "derived": lambda: EngineCase(as_text(awkward(120)), COLUMNS, DERIVED),
+    "expressions": expressions,
+    "joined": lambda: EngineCase(as_text(awkward(120)), COLUMNS, JOINED),
 }

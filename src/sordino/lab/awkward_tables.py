@@ -1,4 +1,4 @@
-"""Awkward tables, the frames asked of them, and what it means for two engines to answer alike."""
+"""Rows of everything that has ever gone wrong between a file and a number, and the frames asked of them."""
 
 from __future__ import annotations
 
@@ -7,15 +7,10 @@ import random
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
 from sordino.schema.frame import Frame
 from sordino.schema.predicate import And, Between, Compare, In, IsNull, Like, Literal, Name, Not, Or
-from sordino.summaries.clip import Clipped
-from sordino.summaries.middle import Middles
-from sordino.summaries.totals import Item, Ranks, Totals
 
 NAN, INF = float("nan"), float("inf")
 PERSON = Column("person", "id")
@@ -33,79 +28,20 @@ NUMBERS = (AGE, WEIGHT, FINE, PRICE, SMOKER, BORN, SEEN)
 
 POOL: dict[str, list[Any]] = {
     "person": [1, 2, 3, 4, 5, 6, 7, 8, None],
-    "age": [
-        0,
-        1,
-        35,
-        35,
-        36,
-        120,
-        121,
-        -4,
-        10**30,
-        -(10**30),
-        None,
-        2**53 + 1,
-        "17",
-        " 18 ",
-        "x",
-        "",
-        41.7,
-        -0.5,
-        NAN,
-        INF,
-        -INF,
-        b"19",
-        True,
-        "1e3",
-    ],
-    "weight": [
-        0.0,
-        -0.0,
-        1.5,
-        1e308,
-        -1e308,
-        5e-324,
-        NAN,
-        INF,
-        -INF,
-        None,
-        "2.25",
-        "heavy",
-        3,
-        96.99999999999999,
-        97,
-        "inf",
-        "-inf",
-        "nan",
-        b"4.5",
-    ],
+    "age": [0, 1, 35, 35, 36, 120, 121, -4, 10**30, -(10**30), None, 2**53 + 1, "17", " 18 ", "x", "", 41.7, -0.5, NAN, INF, -INF, b"19",
+            True, "1e3"],
+    "weight": [0.0, -0.0, 1.5, 1e308, -1e308, 5e-324, NAN, INF, -INF, None, "2.25", "heavy", 3, 96.99999999999999, 97, "inf", "-inf",
+               "nan", b"4.5"],
     "fine": [0.1, 0.3, 0.30000000000000004, 1, 3.2, 3.3, 9.9, -1, None, NAN, "0.7", "?"],
     "price": [0.29, "0.29", "12.345", -0.5, -7, 99.99, "99.994", 1e300, "-1e300", None, NAN, INF, 5, "five", "1e1"],
     "smoker": [True, False, None, 1, 0, "yes", "no", "maybe", 2, -1, 0.5, NAN],
-    "born": [
-        "1970-05-06",
-        "1949-12-31",
-        "2021-01-01",
-        "not a date",
-        None,
-        dt.date(1999, 9, 9),
-        dt.datetime(1980, 1, 1, 23, 59),
-        "2000-02-30",
-        7,
-    ],
-    "seen": [
-        "2020-06-01 12:00:00.999999",
-        "2020-06-01T12:00:00+02:00",
-        dt.datetime(2020, 3, 1, 1, 2, 3, 500_000),
-        "2019-01-01",
-        None,
-        "soon",
-        "2022-01-01",
-    ],
+    "born": ["1970-05-06", "1949-12-31", "2021-01-01", "not a date", None, dt.date(1999, 9, 9), dt.datetime(1980, 1, 1, 23, 59),
+             "2000-02-30", 7],
+    "seen": ["2020-06-01 12:00:00.999999", "2020-06-01T12:00:00+02:00", dt.datetime(2020, 3, 1, 1, 2, 3, 500_000), "2019-01-01", None,
+             "soon", "2022-01-01"],
     "city": ["Ulm", "ulm", " Ulm", "Öhringen", "", "a'b", 'q"q', "100%", "a_b", None, "x\ny", "😀", "None", NAN, 7],
     "ward": [0, 1, 2, 3, None, "2", "two", 11],
-}
+}  # fmt: skip
 
 
 def awkward(rows: int, seed: int = 1) -> dict[str, list[Any]]:
@@ -162,32 +98,3 @@ FRAMES = {
     "nulls filled": Frame(person(6, 3, 2), PERSON, by=(NAMED,), columns=(FILLED,), where=Compare(">", Name("age"), Literal(30))),
     "all groups fit": Frame(person(3, 99, 2), PERSON, by=(SMOKES,), columns=(AGE,)),
 }
-
-
-def items(frame: Frame) -> tuple[Item, ...]:
-    found = [Item("rows"), Item("units")]
-    found += [Item(what, column.name) for column in frame.columns for what in ("rows", "sum", "coarse", "squares")]
-    return (*found, *(Item("counted", index=i) for i in range(len(frame.counted))))
-
-
-def everything(engine: Any, frame: Frame, salt: int = 12345) -> Any:
-    """Every summary of a frame, as plain values that compare."""
-    with engine.bounded(frame, salt) as bounded:
-        totals = bounded.ask(Totals(items(frame)))
-        found = [(item, [int(value) for value in values]) for item, values in totals.values.items()]
-        ranks = []
-        for column in frame.columns:
-            for windows in bounded.ask(Ranks(column.name, (Fraction(0), Fraction(1, 2), Fraction(9, 10), Fraction(1)), 2)):
-                ranks.append([(window.values.tolist(), window.first, window.n) for window in windows])
-                assert all(window.values.dtype == np.int64 for window in windows)
-        return totals.keys, found, ranks, [cut(bounded, frame, column, totals.keys) for column in frame.columns]
-
-
-def cut(bounded: Any, frame: Frame, column: Column, keys: tuple[Any, ...]) -> Any:
-    """The middle rows and the clipped totals of a column, with other numbers and limits in every group, as plain values."""
-    width, named = column.grid().width, keys if frame.by else None
-    limits = tuple((i * width // 7 % (width + 1), max(i * width // 7 % (width + 1), width - i * width // 9)) for i in range(len(keys)))
-    clipped = bounded.ask(Clipped(column.name, limits, named))
-    found = [[int(value) for value in values] for values in clipped.values.values()]
-    middles = bounded.ask(Middles(column.name, tuple(1 + 3 * i for i in range(len(keys))), 2, named))
-    return clipped.keys, found, [(m.total, m.lower.tolist(), m.upper.tolist(), m.kept, m.n) for m in middles]
