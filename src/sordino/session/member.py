@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -110,6 +110,14 @@ class Member:
         return self.answer.shapes
 
     @property
+    def sealed(self) -> bytes | None:
+        return self.answer.sealed
+
+    @property
+    def canonical(self) -> bool:
+        return self.answer.canonical
+
+    @property
     def more(self) -> int | None:
         return self.answer.more
 
@@ -129,6 +137,9 @@ class Member:
 
     def improve(self, within: Any = None, **options: Any) -> Release:
         return self.answer.improve(within, **options)
+
+    def under(self, labels: Mapping[str, str], shapes: Mapping[str, Shape]) -> Release:
+        return self.answer.under(labels, shapes)
 
     def arranged(self) -> Release:
         return self.answer.arranged()
