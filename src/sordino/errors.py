@@ -12,9 +12,14 @@ a release nobody paid for.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
-__all__ = ["CODES", "FIXES", "BudgetExceeded", "LedgerError", "QueryError", "ReleaseFailed", "SordinoError", "not_installed"]
+__all__ = ["CODES", "FIXES", "BudgetExceeded", "LedgerError", "QueryError", "ReleaseFailed", "SordinoError", "builds", "not_installed"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 CODES: dict[str, str] = {
     "SRD-101": "epsilon is not a legal privacy price",
@@ -136,6 +141,26 @@ class ReleaseFailed(SordinoError):
 
 class LedgerError(SordinoError):
     """The ledger is broken, moved or unreachable, so nothing is answered."""
+
+
+def builds(function: Callable[P, T]) -> Callable[P, T]:
+    """A step of building a question: whatever goes wrong in it is a QueryError, for nothing was read and nothing was spent.
+
+    For what only writes a question down; never around anything that looks at data or pays.
+    """
+
+    @wraps(function)
+    def built(*given: P.args, **named: P.kwargs) -> T:
+        try:
+            return function(*given, **named)
+        except SordinoError:
+            raise
+        except Exception as error:
+            name = function.__name__
+            what = f"{name} cannot be asked with these arguments ({type(error).__name__}: {str(error)[:200]})."
+            raise QueryError("SRD-208", what, f"See help({name}) for what it takes.") from error
+
+    return built
 
 
 EXTRAS = {

@@ -11,6 +11,7 @@ from hashlib import sha256
 from typing import Any
 
 from sordino.errors import LedgerError, QueryError
+from sordino.privacy.number import shown
 
 __all__ = [
     "FORMAT", "FORMATS", "GENESIS", "KINDS",
@@ -88,7 +89,7 @@ def digest(answer: bytes) -> str:
 def as_text(value: Any, name: str) -> str:
     """A request id or an analyst's name that every store can keep."""
     if not isinstance(value, str) or not value or len(value) > LONGEST or not value.isprintable():
-        raise QueryError("SRD-106", f"{name} is {value!r:.80}.", f"Give {name} as printable text of 1 to {LONGEST} characters.")
+        raise QueryError("SRD-106", f"{name} is {shown(value)}.", f"Give {name} as printable text of 1 to {LONGEST} characters.")
     return value
 
 

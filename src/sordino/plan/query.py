@@ -56,12 +56,15 @@ class Query:
         columns = {name: wide(column) if name in self.read else column for name, column in self.columns.items()}
         return columns if self.where is None else {name: fit_column(column, self.where) for name, column in columns.items()}
 
-    def with_where(self, condition: str | Predicate) -> Query:
-        """Keep only rows that also fulfil this condition."""
+    def with_where(self, condition: Any) -> Query:
+        """Keep only rows that also fulfil this condition: SQL text, or a Predicate."""
         if isinstance(condition, str):
             from sordino.plan.parsing import parse_predicate
 
             condition = parse_predicate(condition, self.columns, table=self.table)
+        if not isinstance(condition, Predicate):
+            what = f"a condition is {shown(condition)}."
+            raise QueryError("SRD-206", what, 'Write it as text, such as "age >= 18": rows are chosen by what they say, not by a mask.')
         if self.where is None:
             return replace(self, where=condition)
         parts = [part for item in (self.where, condition) for part in (item.parts if isinstance(item, And) else (item,))]
@@ -69,9 +72,9 @@ class Query:
 
     def by_mechanism(self, name: str | None, propose: Any = None, otherwise: str = "refuse") -> Query:
         """Answer by this mechanism instead of the planner's choice; `propose` is a bound on the local sensitivity for "ptr" to test."""
-        if name is not None and not is_text(name):
+        if name is not None and not (is_text(name) and name):
             raise QueryError("SRD-106", f"mechanism is {shown(name)}.", 'Give a name such as "smooth", or "auto".')
-        if otherwise not in ("refuse", "global"):
+        if not isinstance(otherwise, str) or otherwise not in ("refuse", "global"):
             raise QueryError("SRD-106", f"otherwise is {shown(otherwise)}.", 'Use "refuse" or "global".')
         bound = None if propose is None else as_positive(propose, "propose")
         return replace(self, mechanism=None if name in (None, "auto") else name, propose=bound, otherwise=otherwise)

@@ -34,8 +34,8 @@ def shown(value: Any) -> str:
     """A value as an error may quote it: briefly, and without failing on an integer of thousands of digits."""
     try:
         text = repr(value)
-    except ValueError:
-        return "a number of thousands of digits"
+    except Exception:
+        return "a number of thousands of digits" if isinstance(value, int) else f"a {type(value).__name__} that cannot be printed"
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 

@@ -23,8 +23,8 @@ def shown(value: Any) -> str:
     """A value for an error message: short, on one line, and safe for integers too long to print."""
     try:
         text = ascii(value) if isinstance(value, str) and not value.isprintable() else repr(value)
-    except (ValueError, RecursionError):
-        return "a number too long to print"
+    except Exception:  # a number of thousands of digits, or something of the caller's that cannot be printed
+        return f"a {type(value).__name__} that cannot be printed"
     return text if len(text) <= 80 else text[:77] + "..."
 
 

@@ -11,8 +11,9 @@ from functools import cached_property, lru_cache
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any
 
-from sordino.errors import QueryError
+from sordino.errors import QueryError, builds
 from sordino.ledger import Asked, Limits
+from sordino.ledger.record import as_text
 from sordino.pictures import Picture, chain
 from sordino.plan.arrangement import Arrangement
 from sordino.plan.labels import Labels, labels_of
@@ -22,6 +23,7 @@ from sordino.privacy.number import as_delta, as_epsilon, as_positive
 from sordino.schema.column import Column
 from sordino.schema.predicate import Predicate
 from sordino.schema.spelling import describe
+from sordino.schema.value import shown
 from sordino.session.execute import execute
 from sordino.session.explanation import Explanation, explain
 from sordino.session.improvement import combine, half_width, noise_of, second_price
@@ -62,14 +64,17 @@ class Query(TableVerbs):
     def _declared(self) -> Mapping[str, Column]:
         return self.asked.columns
 
+    @builds
     def where(self, condition: str) -> Query:
         """Keep only rows that also fulfil this condition."""
         return replace(self, asked=self.asked.with_where(condition))
 
+    @builds
     def group_by(self, *columns: str) -> Query:
         """One answer per value of these columns."""
         return replace(self, asked=self.asked.group_by(*columns))
 
+    @builds
     def agg(self, **asked: Statistic) -> Query:
         """Several statistics in one release, under names of your choice."""
         return replace(self, asked=self.asked.agg(**{name: self._read(statistic) for name, statistic in asked.items()}))
@@ -84,6 +89,7 @@ class Query(TableVerbs):
         """The same rows, with these statistics in place of those asked."""
         return replace(self, asked=replace(self.asked, statistics={}).agg(**asked))
 
+    @builds
     def by_mechanism(self, name: str | None, propose: Any = None, otherwise: str = "refuse") -> Query:
         """Answer by a named mechanism instead of the planner's choice."""
         return replace(self, asked=self.asked.by_mechanism(name, propose, otherwise))
@@ -126,6 +132,7 @@ class Query(TableVerbs):
         offered = plan.cost.delta or self.table.ledger.terms.filter.cap.delta
         return tuple(self.asked.statistics[name].ways(epsilon, offered, plan.context))
 
+    @builds
     def preview(self, *, epsilons: Any = EPSILONS, within: Any = None, within_rank: Any = None, delta: Any = None) -> Preview:
         """The price list of this question: epsilon, error, share of the budget. Free; never opens the private source.
 
@@ -134,6 +141,7 @@ class Query(TableVerbs):
         wish = self._wish(within, within_rank)
         return preview(self, epsilons=epsilons, wish=wish, ranks=within_rank is not None, delta=delta)
 
+    @builds
     def explain(
         self, epsilon: Any, *, delta: Any = None, mechanism: str | None = None, propose: Any = None, otherwise: str = "refuse"
     ) -> Explanation:
@@ -241,6 +249,11 @@ class Query(TableVerbs):
         tests the bound `propose` on the local sensitivity and
         answers `otherwise` ("refuse" or "global") when it fails. fresh=True pays again.
         """
+        if not (isinstance(otherwise, str) and otherwise in ("refuse", "global") and isinstance(fresh, bool)):
+            what = f"otherwise is {shown(otherwise)}, fresh is {shown(fresh)}."
+            raise QueryError("SRD-106", what, 'Use otherwise="refuse" or "global", and fresh=True or False.')
+        if request is not None:
+            as_text(request, "the request id")
         if mechanism is not None or propose is not None:
             other = self.by_mechanism(mechanism, propose, otherwise)
             price: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "delta": delta, "within": within, "within_rank": within_rank}

@@ -12,7 +12,7 @@ from typing import Any
 
 from sordino.engines.choice import open_engine
 from sordino.engines.port import Engine
-from sordino.errors import QueryError
+from sordino.errors import QueryError, builds
 from sordino.ledger import Balance, Book, Budget, open_ledger
 from sordino.plan.parsing import parse_predicate
 from sordino.plan.query import Query as Question
@@ -62,23 +62,28 @@ class Table(TableVerbs):
     def _declared(self) -> Mapping[str, Column]:
         return self.columns
 
+    @builds
     def where(self, condition: str) -> Query:
         """Keep the rows that fulfil an SQL condition on declared columns."""
         return Query(self, Question(self.name, self.columns).with_where(condition))
 
+    @builds
     def group_by(self, *columns: str) -> Query:
         """One answer per value of these columns."""
         return Query(self, Question(self.name, self.columns).group_by(*columns))
 
+    @builds
     def agg(self, **asked: Statistic) -> Query:
         """Several statistics in one release, under names of your choice."""
         return Query(self, Question(self.name, self.columns)).agg(**asked)
 
+    @builds
     def sql(self, text: str) -> Query:
         """The question an SQL statement asks, as the verbs would ask it: `people.sql("SELECT MEDIAN(income) FROM t WHERE age >= 18")`."""
         selected = read_select(text, Catalogue({self.name: self.columns}, self.publics, self.unit.column))
         return Query(self, selected.asked, selected.arrangement)
 
+    @builds
     def batch(self, epsilon: Any = None, *, delta: Any = None, analyst: str | None = None) -> Batch:
         """Several questions, one purse, one charge: `with people.batch(epsilon=1) as b: n = b.ask(people.count())`."""
         return as_batch(self, epsilon, delta, analyst)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from sordino import statistics
+from sordino.errors import builds
 from sordino.schema.column import Column
 from sordino.schema.predicate import Predicate
 from sordino.statistics import Statistic
@@ -126,3 +127,9 @@ class TableVerbs(Verbs["Query"]):
     def apply(self, statistic: Custom, column: str, *, propose: Any = None, otherwise: str = "refuse") -> Query:
         """A statistic of your own, made with `sd.statistic`; `propose` and `otherwise` are for mechanism="ptr"."""
         return self._ask(statistics.apply(statistic, column, propose=propose, otherwise=otherwise))
+
+
+for _kind in (Verbs, TableVerbs):
+    for _name, _verb in list(vars(_kind).items()):
+        if not _name.startswith("_"):
+            setattr(_kind, _name, builds(_verb))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import FunctionType
+
+from sordino.errors import builds
 from sordino.statistics.applied import apply
 from sordino.statistics.average import mean
 from sordino.statistics.averages import means
@@ -57,3 +60,7 @@ __all__ = [
     "variance",
     "winsorized_mean",
 ]
+
+for _name in __all__:
+    if isinstance(globals()[_name], FunctionType) and _name not in ("bundles", "plan_steps"):
+        globals()[_name] = builds(globals()[_name])

@@ -13,6 +13,8 @@ import numpy as np
 from sordino.errors import QueryError
 from sordino.privacy.certificate import Part
 from sordino.schema.normal import canonical
+from sordino.schema.predicate import Predicate
+from sordino.schema.value import shown
 from sordino.statistics.added import Added, AddedGaussian, quieter
 from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Priced, Ways
 from sordino.statistics.reach import Reach
@@ -92,5 +94,11 @@ class Counts(Plain):
 
 
 def counts(predicates: Iterable[Any]) -> Counts:
-    """How many rows satisfy each predicate."""
-    return Counts(tuple(predicates))
+    """How many rows satisfy each predicate, given as text such as "age >= 18"."""
+    if isinstance(predicates, str | bytes) or not isinstance(predicates, Iterable):
+        raise QueryError("SRD-103", f"the predicates are {shown(predicates)}.", 'List them: ["age >= 18", "age >= 65"].')
+    asked = tuple(predicates)
+    for item in asked:
+        if not isinstance(item, str | Predicate):
+            raise QueryError("SRD-206", f"a predicate is {shown(item)}.", 'Write each as text, such as "age >= 18".')
+    return Counts(asked)
