@@ -24,7 +24,7 @@ from sordino.ledger.clerk import Charge, Clerk, Offer, Seal, known_entry, own_of
 from sordino.ledger.convoy import Convoy, Ticket
 from sordino.ledger.filter import of_grains
 from sordino.ledger.port import Entry, Head, InDoubt, Page, Store
-from sordino.ledger.record import as_key, as_text
+from sordino.ledger.record import as_key, as_text, genuine
 from sordino.ledger.tally import Tally
 from sordino.ledger.terms import Terms
 from sordino.ledger.witness import Sighting, Witness
@@ -55,7 +55,7 @@ class Book:
     def recall(self, key: bytes) -> Sequence[bytes]:
         """Every sealed answer to this question, oldest first; free, and open to every analyst of the dataset."""
         self._trust()
-        return self._store.answers(as_key(key))
+        return [genuine(seal, answer) for seal, answer in self._store.answers(as_key(key))]
 
     def charge(self, request: str, asked: Asked | bytes, cost: Cost, analyst: str | None = None) -> Entry:
         """Reserve the price of one release; durable when it returns. Look at data only if the entry's state is "new"."""

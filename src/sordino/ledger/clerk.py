@@ -12,7 +12,7 @@ from sordino.errors import BudgetExceeded, LedgerError, QueryError
 from sordino.ledger.asked import Asked
 from sordino.ledger.filter import Price, grains, price_of
 from sordino.ledger.port import Entry, Found, Head, Page, Row
-from sordino.ledger.record import FORMAT, canonical, canonical_charge, canonical_parts, digest, link, now, read
+from sordino.ledger.record import FORMAT, canonical, canonical_charge, canonical_parts, digest, genuine, link, now, read
 from sordino.ledger.tally import Tally
 from sordino.ledger.terms import Terms
 from sordino.privacy.cost import Cost
@@ -186,6 +186,8 @@ def _same(wish: Charge, entry: Entry) -> bool:
 
 def known_entry(ledger: str, known: Found) -> Entry:
     """An earlier charge, with the answer it has by now."""
+    if known.answer is not None and known.seal is not None:
+        genuine(known.seal, known.answer)
     return entry_of(ledger, read(known.record), known.sealed is not None, known.answer)
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
+from sordino.errors import LedgerError
 from sordino.ledger.port import Found, Head, Page, Row
 from sordino.ledger.record import FORMAT
 
@@ -20,7 +22,7 @@ class MemoryStore:
     place: str | None = None
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock, self._pid = threading.Lock(), os.getpid()
         self._rows: list[Row] = []
         self._sealed: dict[int, int] = {}
         self._requests: dict[str, int] = {}
@@ -28,6 +30,7 @@ class MemoryStore:
         self._head: Head | None = None
 
     def transact(self, work: Callable[[Page], T]) -> T:
+        self._at_home()
         with self._lock:
             return work(self)  # append is the last step of any work, so a refusal on the way leaves nothing to undo
 
@@ -48,7 +51,8 @@ class MemoryStore:
         for request in requests:
             if (number := self._requests.get(request)) is not None:
                 seal = self._sealed.get(number)
-                found[request] = Found(number, self._rows[number].record, seal, None if seal is None else self._rows[seal].answer)
+                kept = (None, None) if seal is None else (self._rows[seal].answer, self._rows[seal].record)
+                found[request] = Found(number, self._rows[number].record, seal, *kept)
         return found
 
     def sealed(self, numbers: Sequence[int]) -> dict[int, int | None]:
@@ -63,10 +67,17 @@ class MemoryStore:
         self._sealed.update((charge, seal) for seal, charge in seals)
         self._head = head
 
-    def answers(self, key: bytes) -> list[bytes]:
+    def answers(self, key: bytes) -> list[tuple[bytes, bytes]]:
+        self._at_home()
         with self._lock:
-            seals = [self._sealed[number] for number in self._keys.get(key, []) if number in self._sealed]
-            return [answer for seal in seals if (answer := self._rows[seal].answer) is not None]
+            seals = [self._rows[self._sealed[number]] for number in self._keys.get(key, []) if number in self._sealed]
+            return [(seal.record, seal.answer) for seal in seals if seal.answer is not None]
+
+    def _at_home(self) -> None:
+        """A forked child has a copy of the list: what it spent there, nobody else would know."""
+        if os.getpid() != self._pid:
+            fix = "Give ledger= a path: a file is shared by all processes that open it."
+            raise LedgerError("SRD-603", "a ledger in memory belongs to the process that made it, and this is a fork of it.", fix)
 
     def rows(self, *, answers: bool = True) -> Iterator[Row]:
         with self._lock:

@@ -25,11 +25,11 @@ SHAPE = (
 )
 
 FIND = (
-    "SELECT e.request, e.number, e.record, e.sealed, s.answer FROM entry e LEFT JOIN entry s ON s.number = e.sealed"
+    "SELECT e.request, e.number, e.record, e.sealed, s.answer, s.record FROM entry e LEFT JOIN entry s ON s.number = e.sealed"
     " WHERE e.request IN (SELECT value FROM json_each(?))"
 )
 FIND_POSTGRES = (
-    "SELECT e.request, e.number, e.record, e.sealed, s.answer FROM sordino_entry e"
+    "SELECT e.request, e.number, e.record, e.sealed, s.answer, s.record FROM sordino_entry e"
     " LEFT JOIN sordino_entry s ON s.ledger = e.ledger AND s.number = e.sealed WHERE e.ledger = %s AND e.request = ANY(%s)"
 )
 

@@ -145,12 +145,12 @@ class PostgresStore:
         """Charges that are durable, outside of any transaction."""
         return {row[0]: Found(*row[1:]) for row in self._read(FIND_POSTGRES, self._ledger, list(requests))}
 
-    def answers(self, key: bytes) -> list[bytes]:
+    def answers(self, key: bytes) -> list[tuple[bytes, bytes]]:
         query = (
-            "SELECT s.answer FROM sordino_entry e JOIN sordino_entry s ON s.ledger = e.ledger AND s.number = e.sealed"
+            "SELECT s.record, s.answer FROM sordino_entry e JOIN sordino_entry s ON s.ledger = e.ledger AND s.number = e.sealed"
             " WHERE e.ledger = %s AND e.key = %s ORDER BY e.number"
         )
-        return [row[0] for row in self._read(query, self._ledger, key)]
+        return [(row[0], row[1]) for row in self._read(query, self._ledger, key)]
 
     def rows(self, *, answers: bool = True) -> Iterator[Row]:
         column = "answer" if answers else "NULL"

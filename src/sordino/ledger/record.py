@@ -15,7 +15,7 @@ from sordino.privacy.number import shown
 
 __all__ = [
     "FORMAT", "FORMATS", "GENESIS", "KINDS",
-    "as_key", "as_text", "canonical", "canonical_charge", "canonical_parts", "digest", "link", "now", "read", "spell",
+    "as_key", "as_text", "canonical", "canonical_charge", "canonical_parts", "digest", "genuine", "link", "now", "read", "spell",
 ]  # fmt: skip
 
 FORMAT = 2  # what is written
@@ -84,6 +84,18 @@ def link(before: bytes, record: bytes) -> bytes:
 def digest(answer: bytes) -> str:
     """What a seal's record says about its answer, which is kept beside it."""
     return sha256(answer).hexdigest()
+
+
+def genuine(seal: bytes, answer: bytes) -> bytes:
+    """The answer, if it is the one its seal was written for; an edited one is not handed out."""
+    if not _matches(seal, answer):
+        raise LedgerError("SRD-601", "a recorded answer was changed.", "Restore the ledger from a backup and adopt it.")
+    return answer
+
+
+@lru_cache(maxsize=4096)
+def _matches(seal: bytes, answer: bytes) -> bool:
+    return bool(read(seal).get("answer") == digest(answer))
 
 
 def as_text(value: Any, name: str) -> str:

@@ -145,9 +145,9 @@ class SqliteStore:
         """Charges that are durable, outside of any transaction."""
         return {row[0]: Found(*row[1:]) for row in self._read(FIND, json.dumps(requests))}
 
-    def answers(self, key: bytes) -> list[bytes]:
-        query = "SELECT s.answer FROM entry e JOIN entry s ON s.number = e.sealed WHERE e.key = ? ORDER BY e.number"
-        return [row[0] for row in self._read(query, key)]
+    def answers(self, key: bytes) -> list[tuple[bytes, bytes]]:
+        query = "SELECT s.record, s.answer FROM entry e JOIN entry s ON s.number = e.sealed WHERE e.key = ? ORDER BY e.number"
+        return self._read(query, key)
 
     def rows(self, *, answers: bool = True) -> Iterator[Row]:
         column = "answer" if answers else "NULL"

@@ -85,19 +85,27 @@ def _halves(low: Any, high: Any) -> list[Any]:
 
 
 def public_rows(query: Query) -> int | None:
-    """How many rows the question is about, as far as the public knows: the declared size, or the low end of a recorded count."""
+    """How many rows the question is about, as far as the public knows: the declared size, or the low end of all recorded counts.
+
+    Counts are averaged by inverse variance, so that many poor ones cannot drown, and none can raise, what a good one says.
+    """
     if query.asked.by:
         return None
     if query.asked.where is None and query.table.size is not None:
         return query.table.size
-    return max(filter(None, map(_at_least, query.counting.sealed(quiet=True))), default=None)
+    counts = [found for found in map(_count, query.counting.sealed(quiet=True)) if found is not None]
+    if not counts:
+        return None
+    weight = math.fsum(half**-2 for _, half in counts)
+    low = math.floor(math.fsum(value * half**-2 for value, half in counts) / weight - weight**-0.5)
+    return low if low > 0 else None
 
 
 @lru_cache(4096)
-def _at_least(sealed: bytes) -> int | None:
-    """The low end of a recorded count; a book's answers stay as they are."""
-    low = Release.from_bytes(sealed).low
-    return low if low is not None and low > 0 else None
+def _count(sealed: bytes) -> tuple[float, float] | None:
+    """A recorded count with its half-width; a book's answers stay as they are."""
+    found = Release.from_bytes(sealed)
+    return None if found.low is None else ((found.low + found.high) / 2, max((found.high - found.low) / 2, 0.5))
 
 
 def widths(

@@ -30,7 +30,7 @@ from sordino.session.improvement import combine, half_width, noise_of, second_pr
 from sordino.session.older import older_answers, older_key
 from sordino.session.preview import EPSILONS, Preview, preview
 from sordino.session.price import Wish, as_wish, epsilon_of, meets, price, public_rows, rank_wish
-from sordino.session.release import Release
+from sordino.session.release import Release, price_of
 from sordino.session.settled import Settled, settle
 from sordino.session.shape import Shape, shape
 from sordino.session.verbs import TableVerbs
@@ -292,12 +292,14 @@ class Query(TableVerbs):
         A price in rho is compared with the rho of recorded answers, to the hundredth of a percent to which it was met.
         """
 
-        def enough(found: Release) -> bool:
-            if rho is not None:
-                return found.cost.exact.rho * Fraction(10003, 10000) >= rho
-            return meets(found, wish, ranks=ranks) if wish is not None else epsilon is not None and found.cost.exact.epsilon >= epsilon
+        def enough(sealed: bytes) -> bool:
+            if wish is not None:
+                return meets(Release.from_bytes(sealed, query=self), wish, ranks=ranks)
+            paid = price_of(sealed)
+            return paid.rho * Fraction(10003, 10000) >= rho if rho is not None else epsilon is not None and paid.epsilon >= epsilon
 
-        return max(filter(enough, self.recorded()), key=lambda found: found.cost.exact.epsilon, default=None)
+        best = max(filter(enough, self.sealed()), key=lambda sealed: price_of(sealed).epsilon, default=None)
+        return None if best is None else Release.from_bytes(best, recalled=True, query=self)
 
     def interval(self, release: Release, level: float) -> tuple[Any, Any] | None:
         """The interval of one of this question's answers at another level, from its recorded draws."""

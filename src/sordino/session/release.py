@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from sordino.errors import LedgerError, QueryError
@@ -19,7 +19,7 @@ from sordino.session.card import Card
 from sordino.session.record import decode, encode
 from sordino.summaries import Refused
 
-__all__ = ["Paid", "Release"]
+__all__ = ["Paid", "Release", "price_of"]
 
 FORMAT = 2  # of sealed answers; those of format 1 do not say so, and are under the labels of whoever asked first
 
@@ -236,3 +236,9 @@ class Release:
 
     def _repr_html_(self) -> str:
         return view.to_html(self)
+
+
+@lru_cache(maxsize=4096)
+def price_of(sealed: bytes) -> Cost:
+    """What a recorded answer cost; read once, however often it is asked for."""
+    return Release.from_bytes(sealed).cost.exact
