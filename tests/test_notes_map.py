@@ -52,7 +52,7 @@ def test_a_name_that_means_nothing_is_noticed():
 def test_every_work_the_notes_point_to_is_in_the_bibliography_and_put_to_use():
     entries = (ROOT / "docs/bibliography.md").read_text(encoding="utf-8").split("\n- ")
     cited = [" ".join(entry.partition("\n\n")[0].split()) for entry in entries if "*Notes.*" in entry]
-    used = sd.lab.notes.references()
+    used = sd.course.notes.references()
     assert len(cited) == len(used)
     for work, name in used.items():
         assert [entry for entry in cited if work in entry], work

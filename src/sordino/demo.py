@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any
 
 import sordino as sd
-from sordino.lab.notes import local_noise, median_leak
+from sordino.course.notes import local_noise, median_leak
+from sordino.course.textbook import verdicts
 from sordino.lab.town import crowd, hospital, register
 from sordino.mechanisms import Smooth
-from sordino.mechanisms.textbook import verdicts
 
 __all__ = ["main", "offer"]
 
@@ -180,7 +180,7 @@ def judged(stage: Stage) -> None:
     for row in wrong[:4]:
         true = tuple(float(f"{x:.3g}") for x in row.true)
         stage.say(f"- {row.note} {row.section}: claimed {row.claimed}, true {true}")
-    stage.say("sordino.mechanisms.textbook.verdicts() shows all of them with the corrected formula.")
+    stage.say("sordino.course.verdicts() shows all of them with the corrected formula.")
     stage.figures["errata"] = len(wrong)
 
 

@@ -58,6 +58,8 @@ def catalog() -> tuple[type[Mechanism], ...]:
 
     found: dict[str, type[Mechanism]] = {}
     for module in pkgutil.iter_modules(room.__path__):
+        if module.name == "textbook":  # a deprecated name, not a mechanism
+            continue
         loaded = import_module(f"sordino.mechanisms.{module.name}")
         for name, thing in vars(loaded).items():
             if isinstance(thing, type) and "names" in vars(thing) and thing.__module__ == loaded.__name__:

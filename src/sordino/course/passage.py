@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from sordino.lab import misprint
-from sordino.lab.erratum import Erratum
-from sordino.mechanisms.textbook import additive, estimator, gaussian, smooth, stability
+from sordino.course import misprint
+from sordino.course.erratum import Erratum
+from sordino.course.textbook import additive, estimator, gaussian, smooth, stability
 
 __all__ = ["PASSAGES"]
 

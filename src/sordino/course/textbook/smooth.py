@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from sordino.mechanisms.textbook.verdict import TextbookVerdict, as_count, first_failure, judge, parameters
+from sordino.course.textbook.verdict import TextbookVerdict, as_count, first_failure, judge, parameters
 from sordino.privacy.dilation import Dilation
 from sordino.privacy.families import GaussianLaw, GeneralizedCauchy, LaplaceLaw
 from sordino.privacy.number import exact

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from sordino.mechanisms.textbook.verdict import TextbookVerdict, as_count, judge, parameters
+from sordino.course.textbook.verdict import TextbookVerdict, as_count, judge, parameters
 from sordino.privacy.dilation import Dilation
 from sordino.privacy.families import LaplaceLaw
 

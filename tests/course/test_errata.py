@@ -8,10 +8,10 @@ import pytest
 from scipy.stats import norm
 
 import sordino as sd
-from sordino.lab import errata, misprint
-from sordino.lab.erratum import ORDER, figure
-from sordino.mechanisms.textbook import verdicts
-from sordino.mechanisms.textbook.estimator import descent, plug_in, ridge_bound
+from sordino.course import errata, misprint
+from sordino.course.erratum import ORDER, figure
+from sordino.course.textbook import verdicts
+from sordino.course.textbook.estimator import descent, plug_in, ridge_bound
 
 ROWS = errata.rows()
 LEAKS = {
@@ -51,7 +51,7 @@ def test_a_verdict_is_the_gravest_of_its_evidence():
 
 
 def test_the_shelf_is_open_to_users():
-    assert sd.lab.errata.rows() == ROWS
+    assert sd.course.errata.rows() == ROWS
 
 
 def huber(rows, c=1.0):

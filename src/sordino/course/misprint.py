@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from sordino.mechanisms.textbook.verdict import TextbookVerdict, judge
+from sordino.course.textbook.verdict import TextbookVerdict, judge
 from sordino.privacy.cost import gaussian_delta
 from sordino.sensitivity import exhaustive
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sordino.mechanisms.textbook import TextbookVerdict
+from sordino.course.textbook import TextbookVerdict
 
 __all__ = ["ORDER", "Erratum", "figure"]
 

@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 import sordino
+from sordino.course import textbook
+from sordino.course.textbook import additive, estimator, gaussian, smooth, stability, table, verdict, verdicts
 from sordino.errors import QueryError
-from sordino.mechanisms import textbook
-from sordino.mechanisms.textbook import additive, estimator, gaussian, smooth, stability, table, verdict, verdicts
 
 PARTS = (textbook, verdict, additive, estimator, gaussian, smooth, stability)
 ROWS = {f"{row.note} {row.section}": row for row in verdicts()}
@@ -371,14 +371,14 @@ def test_nothing_in_the_textbook_can_be_released(part: ModuleType):
 
 def test_nothing_in_the_package_draws_from_the_textbook_and_the_textbook_draws_nothing():
     root = Path(sordino.__file__).parent
-    shown = root / "mechanisms" / "__init__.py"  # may name the textbook, so that a reader finds it, and nothing inside it
+    old = Path("mechanisms/textbook.py")  # the deprecated name, which passes it on
     for file in root.rglob("*.py"):
         parts = file.relative_to(root).parts
         for name in imported(file):
             if "textbook" in parts:
                 assert not name.startswith(("sordino.noise", "sordino.summaries", "numpy.random", "random", "secrets")), file
-            elif parts[0] not in ("lab", "demo.py"):  # those show it to people
-                assert "textbook" not in name or (file == shown and name == "sordino.mechanisms.textbook"), file
+            elif parts[0] not in ("course", "demo.py"):  # those show it to people
+                assert "textbook" not in name or file == root / old, file
 
 
 def imported(file: Path) -> list[str]:

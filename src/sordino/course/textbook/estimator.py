@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from sordino.mechanisms.textbook.verdict import TextbookVerdict, as_count, judge, parameters
+from sordino.course.textbook.verdict import TextbookVerdict, as_count, judge, parameters
 from sordino.privacy.dilation import Dilation
 from sordino.privacy.families import GaussianLaw
 from sordino.privacy.witness import LaplaceShift

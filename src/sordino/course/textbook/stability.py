@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino.mechanisms.textbook.verdict import TextbookVerdict, judge, parameters
+from sordino.course.textbook.verdict import TextbookVerdict, judge, parameters
 from sordino.privacy.witness import weighted_laplace
 
 __all__ = ["rows"]
