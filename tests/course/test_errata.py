@@ -24,7 +24,8 @@ KNOWN = {
     "incomplete": ["000 13.1.2 bound"],
     "slip": [
         "000 13.1.2 solution", "000 13.3.1 (ii)", "000 13.3.2", "000 13.3.2 last line", "001 5, definition",
-        "002 propose-test-release, step 2", "003 lemma", "003 Gaussian proof", "004 small changes", "004 definition", "004 influence function", "004 descent, direction",
+        "002 propose-test-release, step 2", "003 lemma", "003 Gaussian proof", "004 small changes", "004 definition",
+        "004 influence function", "004 descent, direction",
         "004 deviation of F_n",
     ],
     "scan": ["000 Definition 13.3.1", "000 Lemmas 13.3, 13.4", "002 propose-test-release, symbols"],
