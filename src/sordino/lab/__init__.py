@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sordino.lab.link import linkage
     from sordino.lab.memory import memorization
     from sordino.lab.poisoning import poison
+    from sordino.lab.reconstruction import reconstruct
     from sordino.lab.rung import ladder
     from sordino.lab.simulation import simulate
     from sordino.lab.tracing import trace
@@ -45,6 +46,7 @@ __all__ = [
     "noise_exploitation",
     "one_run",
     "poison",
+    "reconstruct",
     "replay",
     "simulate",
     "small_world",
@@ -72,6 +74,7 @@ _HOMES = {
     "noise_exploitation": "exploitation",
     "one_run": "canary",
     "poison": "poisoning",
+    "reconstruct": "reconstruction",
     "replay": "comparison",
     "simulate": "simulation",
     "small_world": "enumeration",
