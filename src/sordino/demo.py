@@ -27,6 +27,7 @@ __all__ = ["main", "offer"]
 
 WIDE = 10**6
 PAGE = "http://127.0.0.1:8765/datasets"
+FIRST = "median.html"
 DATASET = """[dataset]
 format = 2
 name = "hospital"
@@ -200,7 +201,16 @@ def main(*, as_json: bool = False) -> None:
     print(f"\nDone in {stage.figures['seconds']:.0f} s. Next, on your own file:")
     print("  sordino init yours.csv")
     print('  sordino query "SELECT COUNT(*) FROM yours" --within 20')
+    _course()
     offer(Path(tempfile.mkdtemp(prefix="sordino-demo-")))
+
+
+def _course() -> None:
+    """Where to see why: the best page first. The files are in the package, so they open without a server."""
+    from sordino.course.export import SITE
+
+    print("\nWhy it works, with pictures you can drag: five lectures, sixteen pages")
+    print(f"  sordino learn --open   or open {(SITE / FIRST).as_uri()}")
 
 
 def offer(folder: Path) -> None:

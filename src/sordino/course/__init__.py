@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sordino.course import errata, notes, textbook
+    from sordino.course import errata, lecture, lessons, notes, textbook
     from sordino.course.exhibit import efficiency, influence, leverage, plug_in, plug_in_tables
     from sordino.course.textbook import TextbookVerdict, table, verdicts
 
@@ -18,6 +18,8 @@ __all__ = [
     "efficiency",
     "errata",
     "influence",
+    "lecture",
+    "lessons",
     "leverage",
     "notes",
     "plug_in",
@@ -27,7 +29,7 @@ __all__ = [
     "verdicts",
 ]
 
-_SHELVES = ("errata", "notes", "textbook")
+_SHELVES = ("errata", "lecture", "lessons", "notes", "textbook")
 _HOMES = {
     "TextbookVerdict": "textbook",
     "efficiency": "exhibit",
