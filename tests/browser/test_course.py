@@ -293,7 +293,9 @@ def test_walk_10_every_page_is_accessible_and_asks_for_nothing_while_it_is_playe
         assert not found, (name, [(item["id"], [node["target"] for node in item["nodes"]]) for item in found])
         if os.environ.get("SORDINO_SHOTS") and scheme == "light" and name in ("median", "response", "which", "index"):
             page.set_viewport_size({"width": 860, "height": 900})
-            page.evaluate("window.scrollTo(0, 0)")
+            page.goto("about:blank")
+            page.goto(f"{classroom}/{name}.html#shown=1")
+            page.wait_for_load_state()
             page.screenshot(path=SHOTS / f"learn-{name}.png", scale="css")
             page.set_viewport_size({"width": 1000, "height": 800})
     assert problems == []
@@ -354,3 +356,15 @@ def test_a_lecture_checks_its_three_exercises(page, folder, found):
         page.locator(f"#x{i}").fill(f"{exercise.answer:.10g}")
         page.locator(f"#x{i}").press("Enter")
         assert page.locator("form.exercise output").nth(i - 1).inner_text().startswith("Right.")
+
+
+def test_the_simulated_class_has_the_share_it_says_and_ends_inside_its_band(page, folder):
+    """Over many sizes of class the drawn estimate is unbiased: a wrong truth in the drawing would show here."""
+    page.goto((folder / "response.html").as_uri())
+    ends = """() => [...Array(200).keys()].map((i) => {
+      const k = { epsilon: 1.0986, n: 300 + i, f: 0.3 }, n = course.pages.response.numbers(k);
+      const path = course.pages.response.draw(k, n, { width: 600 })[1].lines[0].points;
+      return path[path.length - 1][1];
+    })"""
+    found = page.evaluate(ends)
+    assert abs(sum(found) / len(found) - 0.3) < 4 * 0.05 / 200**0.5

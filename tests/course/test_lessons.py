@@ -152,13 +152,3 @@ def test_the_curves_of_composition_agree_with_the_products_own_rule():
 def test_the_largest_stretch_of_the_page_is_the_one_admissible_finds():
     for name, law in (("laplace", sd.privacy.LaplaceLaw()), ("gaussian", sd.privacy.GaussianLaw())):
         assert at("admissible", "beta", law=name) == pytest.approx(sd.privacy.admissible(law, 1, 1e-6).beta, rel=1e-4)
-
-
-def test_reconstruction_is_right_as_often_as_expected_and_refuses_bad_numbers():
-    found = sd.lab.reconstruct(people=32, questions=200, noise=3, repeats=200, seed=2)
-    assert found.right == pytest.approx(found.expected, abs=0.03)
-    assert "told right" in repr(found)
-    assert json.loads(found.to_json())["people"] == 32
-    for wrong in ({"people": 1}, {"questions": 3}, {"noise": 0}, {"repeats": 0}):
-        with pytest.raises(QueryError):
-            sd.lab.reconstruct(**wrong)

@@ -23,6 +23,13 @@ from sordino.course.passage import PASSAGES
 
 __all__ = ["pages"]
 
+# what a neighbour is, on the pages without a knob for it
+NEIGHBOURS = {
+    "loss": "whatever two tables the laws belong to", "response": "one person’s answer is replaced",
+    "dimension": "one person is added or removed; replaced, all lengths double", "delta": "one person moves the statistic by 1",
+    "composition": "the same in every answer", "which": "one person is replaced", "admissible": "any two tables whose S differ by at most e^λ",
+    "propose": "one person is added or removed", "outlier": "one row is added", "attacks": "one person is added or removed",
+}  # fmt: skip
 _STYLE = re.compile("<style>.*?</style>", re.DOTALL)
 
 
@@ -88,7 +95,7 @@ def _lesson(found: Lesson) -> str:
         _table(found, numbers),
         _settings(found),
         f'<p><strong>What to see.</strong> {escape(found.aha)}</p>\n<p><strong>The trap.</strong> {escape(found.trap)}</p>',
-        f"<h2>In symbols</h2>\n{''.join(map(formula, found.symbols))}",
+        f"<h2>In symbols</h2>\n{''.join(map(formula, found.symbols))}\n<p class=\"small\">Neighbours: {NEIGHBOURS.get(found.slug, 'as the knob says')}.</p>",
         _live() if found.slug == "response" else "",
         _notes(found.errata),
         f"<h2>In Python</h2>\n{_cell(found.code, 'code')}",

@@ -76,7 +76,7 @@ MEDIAN = Lesson(
     },
     Guess("One person here moves the median by at most 6, in the worst table by 100. What is the smooth sensitivity at β = 0.25?", "smooth", (1, "y")),
     "Here one person moves the median {median} by at most {local}, in the worst case by {global}; the smooth bound at β {beta} is {smooth}, "
-    "because of the gap {star} people away.",
+    "reached {star} people away.",
     ("S = max_{k ≥ 0} e^{−β k} A(k)", "A(k) = x_{⌊(n+k)/2⌋+1} − x_{⌈(n−1−k)/2⌉}", "LS ≤ S ≤ GS, S(x) ≤ e^{β} S(x′)"),
     "A smooth bound pays now, at a discount, for gaps that k people could open.",
     "The note’s last formula starts at k = 1 and discounts by 2 per person: with replaced rows it gives 7, under the local 8.",
