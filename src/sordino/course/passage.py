@@ -216,7 +216,7 @@ ROBUST_NOTES = (
         (additive.vector_composition,),
     ),
     Erratum(
-        "004", "influence function", "IF(x; T, F) = lim",
+        "004", "influence function", "For M-estimators we have",
         "The limit of (T((1-t)F + Delta_x) - T(F))/t; an M-estimator minimises a sum without theta in it.",
         "(1-t)F + t Delta_x; the sum of rho(x_i, theta) over theta.",
         (misprint.influence,),
@@ -234,7 +234,7 @@ ROBUST_NOTES = (
         (estimator.descent,),
     ),
     Erratum(
-        "004", "smooth, 1-D", "The authors showed that provided β = ε/(2 log(1/δ))",
+        "004", "smooth, 1-D", "1-D case: The authors showed that provided",
         "beta = eps/(2 ln(1/delta)), Lap(2 SS/eps), no range given.",
         "ln(2/delta) and eps < 1 (Nissim, Raskhodnikova, Smith 2007); the printed one is valid by slack at small eps.",
         (smooth.smooth_scalar, lambda: smooth.smooth_scalar(12)),
