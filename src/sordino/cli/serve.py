@@ -62,11 +62,8 @@ def learn(
         written = copied(export)
         door.say(f"wrote {len(written)} files; open {export / 'index.html'}", {"files": len(written), "start": str(export / "index.html")})
         return
-    try:
-        from sordino.server.app import create_classroom
-    except ModuleNotFoundError as error:
-        fix = "pip install 'sordino[server]', or write the pages to a folder: sordino learn --export course."
-        raise QueryError("SRD-205", f"the server needs {error.name}.", fix) from None
+    from sordino.server.app import create_classroom
+
     _run(create_classroom(), host, port, "learn/index.html", browse=browse)
 
 

@@ -42,9 +42,11 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name in _SHELVES:
-        return import_module(f"sordino.course.{name}")
-    if name in _HOMES:
-        return getattr(import_module(f"sordino.course.{_HOMES[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:  # a name that is not there is an error to a type checker too
+
+    def __getattr__(name: str) -> Any:
+        if name in _SHELVES:
+            return import_module(f"sordino.course.{name}")
+        if name in _HOMES:
+            return getattr(import_module(f"sordino.course.{_HOMES[name]}"), name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
