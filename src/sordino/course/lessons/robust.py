@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+from functools import cache
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
 from sordino.course.lesson import Exercise, Guess, Lesson, Numbers, choice, epsilon_knob, log, number, whole
 from sordino.course.lessons.noise import gaussian_sigma
+from sordino.lab.bits import reachable
 from sordino.lab.unique import how_unique
 from sordino.pictures import lines
 from sordino.sensitivity.influence import huber, location
@@ -31,6 +33,7 @@ def outlier(row: float, c: float) -> Numbers:
         "ges": c / share,
         "V": score / share**2,
         "efficiency": share**2 / score,
+        "slope": float(np.append(ROWS / 10, 1.0) @ np.append(ROWS / 10, row) / (np.sum((ROWS / 10) ** 2) + 1)),
     }
 
 
@@ -48,6 +51,7 @@ OUTLIER = Lesson(
         "ges": "gross error sensitivity, normal law",
         "V": "asymptotic variance",
         "efficiency": "efficiency against the mean",
+        "slope": "least-squares slope with the row at x = 1 (1 without it)",
     },
     Guess("The row sits at 0. Where is Huber’s estimate when it is dragged to 50?", "huber"),
     "With the row at {row} the mean is {mean}, Huber’s estimate {huber} and the median {median}.",
@@ -149,7 +153,15 @@ for steps in (2, 4, 20):
 )
 
 
-def broken(N: float, age: float, d: int, n: int, Q: int, sigma: float, epsilon: float) -> Numbers:
+@cache
+def low_bits(draws: int = 4_000) -> tuple[float, float]:
+    """Answers 0 and 1 with noise as numpy makes it: how often only the true one can be behind the release, and how often only the other."""
+    noise = np.random.default_rng(5).laplace(size=draws)
+    seen = [(reachable(float(f + z), f), reachable(float(f + z), 1 - f)) for f, z in zip((0.0, 1.0) * (draws // 2), noise, strict=True)]
+    return sum(here and not there for here, there in seen) / draws, sum(there and not here for here, there in seen) / draws
+
+
+def broken(N: float, age: float, d: int, n: int, Q: int, sigma: float, m: int, epsilon: float) -> Numbers:
     today = dt.date(2020, 7, 1)
     born = today - dt.timedelta(days=round(age * 365.25))
     found = how_unique(population=round(N), birth_date=born.isoformat(), sex="f", today=today)
@@ -163,14 +175,15 @@ def broken(N: float, age: float, d: int, n: int, Q: int, sigma: float, epsilon: 
 
     return {
         "alone": found.unique, "others": found.others, "auc": auc(0.0), "auc_private": auc(noise * math.sqrt(d) / n), "right": right(sigma),
-        "right_private": right(noise * math.sqrt(Q)),
+        "right_private": right(noise * math.sqrt(Q)), "sticky": float(ndtr(1 / (2 * sigma))), "sticky_many": float(ndtr(math.sqrt(m) / (2 * sigma))),
+        "told": low_bits()[0], "wrong": low_bits()[1],
     }  # fmt: skip
 
 
 ATTACKS = Lesson(
     "attacks",
     "Break it, then mend it",
-    "linkage, tracing, reconstruction, before and after",
+    "linkage, tracing, reconstruction, sticky noise, low bits",
     (
         log("N", "N, people in the town", 30_000, 1_000, 1_000_000),
         whole("age", "age of the person looked for", 50, 0, 100),
@@ -178,6 +191,7 @@ ATTACKS = Lesson(
         whole("n", "n, people in the study", 100, 20, 2000),
         whole("Q", "Q, sums over subsets of 64 people", 256, 65, 2000),
         number("sigma", "σ, noise of each sum", 2, 0.2, 20, 0.1),
+        whole("m", "m, wordings of one question", 25, 1, 400),
         epsilon_knob(),
     ),
     broken,
@@ -188,6 +202,10 @@ ATTACKS = Lesson(
         "auc_private": "the same with (ε, 1e-6)-private averages",
         "right": "secret bits told right from the sums",
         "right_private": "the same with (ε, 1e-6)-private sums",
+        "sticky": "sticky noise, asked once: guess right",
+        "sticky_many": "asked in m wordings: guess right",
+        "told": "0 or 1 told from low bits, simulated",
+        "wrong": "told wrongly",
     },
     Guess("64 secret bits, 256 sums over random subsets, each with noise σ = 2. What share of the bits is told right?", "right"),
     "Among {N} people somebody aged {age} is alone with probability {alone}; members are traced with {auc}, private averages {auc_private}; "
@@ -196,6 +214,7 @@ ATTACKS = Lesson(
         "alone = (1 − q)^{N−1}",
         "AUC = Φ(sqrt{frac{d}{2n(1 + 4 n s^{2})}})",
         "right = Φ(frac{sqrt{Q − n}}{4σ})",
+        "sticky = Φ(frac{sqrt{m}}{2σ})",
     ),
     "Many nearly exact answers are the data.",
     "Noise chosen per answer, not per person: enough answers average it away.",
@@ -214,12 +233,12 @@ print(sd.lab.reconstruct(people=64, questions=256, noise=2, repeats=40, seed=1))
     (("004", "tracing"),),
     "sordino.lab.reconstruct",
     lambda: lines(
-        {f"sigma {s:g}": (list(range(70, 1001, 30)), [broken(30_000, 50, 1000, 100, q, s, 1.0)["right"] for q in range(70, 1001, 30)]) for s in (1, 2, 5)},
+        {f"sigma {s:g}": (list(range(70, 1001, 30)), [broken(30_000, 50, 1000, 100, q, s, 25, 1.0)["right"] for q in range(70, 1001, 30)]) for s in (1, 2, 5)},
         title="Bits of 64 people told right", x="sums published", y="share right",
     ),
     tuple({"Q": q} for q in (65, 128, 256, 512, 1024)),
     ("004 the story", "004 only disclosing the mean", "000 13.2 reference 1"),
-    {"alone": 1e-3, "others": 1e-3},  # the library counts in whole days of birth
+    {"alone": 1e-3, "others": 1e-3, "told": 0.09},  # whole days of birth; a simulation of 800 draws, four standard errors
 )
 
 LESSONS = (OUTLIER, DESCENT, ATTACKS)
