@@ -41,7 +41,7 @@ test: check  ## everything CI runs
 
 audit: $(STAMP)  ## every mechanism and question against hostile neighbours; writes docs/audit.md
 	@$(BIN)/python -m sordino.lab.campaign --page docs/audit.md
-	@SORDINO_AUDIT=full $(BIN)/python -m pytest tests/lab/test_planted.py tests/models/test_privacy.py -n 2
+	@SORDINO_AUDIT=full $(BIN)/python -m pytest tests/lab/test_planted.py tests/models/test_privacy.py tests/browser/test_course.py -n 2
 
 bench: $(STAMP)  ## speed and accuracy as ratios, and the peers beside us; under an hour
 	@$(BIN)/python bench/everything.py

@@ -11,6 +11,7 @@ import pytest
 
 import sordino as sd
 from sordino.cli import main
+from sordino.course.export import SITE
 from sordino.sensitivity import influence
 from sordino.sensitivity.location import Location
 from sordino.sensitivity.psi import Ramps, read_curve
@@ -28,9 +29,9 @@ def resolve(name):
 
 
 def test_every_item_of_the_notes_is_there_once_and_says_where_it_lives():
-    assert [item["number"] for item in ITEMS] == list(range(1, 109))
+    assert [item["number"] for item in ITEMS] == list(range(1, 117))
     for item in ITEMS:
-        assert set(item) == {"number", "note", "section", "item", "function", "test", "page"}, item["number"]
+        assert set(item) == {"number", "note", "section", "item", "function", "test", "page", "learn"}, item["number"]
         assert all(item.values()), item["number"]
 
 
@@ -41,6 +42,7 @@ def test_every_function_test_and_page_of_the_map_exists(item):
     tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
     assert name in {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
     assert (ROOT / "docs" / item["page"]).exists()
+    assert (SITE / f"{item['learn']}.html").exists()
 
 
 def test_a_name_that_means_nothing_is_noticed():
@@ -52,7 +54,7 @@ def test_a_name_that_means_nothing_is_noticed():
 def test_every_work_the_notes_point_to_is_in_the_bibliography_and_put_to_use():
     entries = (ROOT / "docs/bibliography.md").read_text(encoding="utf-8").split("\n- ")
     cited = [" ".join(entry.partition("\n\n")[0].split()) for entry in entries if "*Notes.*" in entry]
-    used = sd.lab.notes.references()
+    used = sd.course.notes.references()
     assert len(cited) == len(used)
     for work, name in used.items():
         assert [entry for entry in cited if work in entry], work
@@ -66,6 +68,13 @@ def test_at_epsilon_zero_a_report_is_pure_chance():
         assert sd.privacy.loss([float(coin.keep)] * options, [float(coin.lie)] * options).sup == 0
     with pytest.raises(sd.errors.QueryError, match="pure chance"):
         sd.mechanisms.RandomizedResponse(0, 2).estimate([0, 1])
+    for encoding in ("direct", "unary"):
+        release = sd.release(sd.mechanisms.RandomizedResponse(0, 2, encoding), 1)
+        assert (release.cost.epsilon, release.cost.delta) == (0, 0)
+        assert release.card["information"].startswith("no information")
+        assert release.card["ledger"] == "not charged to any ledger"
+    heads = sum(float(sd.release(sd.mechanisms.RandomizedResponse(0), 1)) for _ in range(2_000))
+    assert 850 < heads < 1_150, "a fair coin, whatever the answer"
 
 
 def test_the_loss_of_laplace_noise_is_the_distance_over_the_scale_by_the_triangle_inequality():

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import sordino as sd
 from sordino import statistics
 
@@ -16,9 +18,27 @@ def test_every_public_name_of_the_package_can_be_reached():
 
 
 def test_every_public_name_of_each_room_can_be_reached():
-    for room in (sd.mechanisms, sd.sensitivity, sd.privacy, sd.lab, sd.errors):
+    for room in (sd.mechanisms, sd.sensitivity, sd.privacy, sd.lab, sd.course, sd.errors):
         for name in room.__all__:
             assert getattr(room, name) is not None, f"{room.__name__}.{name}"
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "from sordino.mechanisms.textbook import verdicts",
+        "from sordino.mechanisms.textbook.estimator import plug_in",
+        "from sordino.mechanisms import textbook; textbook.gaussian.rows",
+        "from sordino.lab.notes import median_leak",
+        "from sordino.lab import notes; notes.people()",
+        "from sordino.lab.errata import rows",
+        "import sordino.lab; sordino.lab.leverage",
+    ],
+)
+def test_a_name_that_moved_to_the_course_still_works_and_says_so(statement):
+    run = [sys.executable, "-W", "always", "-c", statement]
+    said = subprocess.run(run, capture_output=True, text=True, check=True).stderr
+    assert "is now sordino.course" in said
 
 
 def test_an_unknown_name_is_an_attribute_error():
@@ -34,7 +54,7 @@ def test_importing_the_package_loads_no_heavy_library():
 
 
 def test_no_module_is_named_like_a_public_function_of_its_package():
-    for room in (sd, sd.mechanisms, sd.sensitivity, sd.privacy, sd.lab, statistics):
+    for room in (sd, sd.mechanisms, sd.sensitivity, sd.privacy, sd.lab, sd.course, statistics):
         files = {path.stem for folder in room.__path__ for path in Path(folder).iterdir()}
         functions = {name for name in room.__all__ if inspect.isfunction(getattr(room, name))}
         assert not functions & files, room.__name__

@@ -51,10 +51,10 @@ DRAWINGS = {
     "laplace-gaussian": laplace_gaussian,
     "smooth-envelope": smooth_envelope,
     "sensitivities": sensitivities,
-    "influence": lambda: sd.lab.influence().plot(),
-    "leverage": lambda: sd.lab.leverage().plot(),
-    "plug-in": lambda: sd.lab.plug_in().plot(),
-    "efficiency": lambda: sd.lab.efficiency().plot(),
+    "influence": lambda: sd.course.influence().plot(),
+    "leverage": lambda: sd.course.leverage().plot(),
+    "plug-in": lambda: sd.course.plug_in().plot(),
+    "efficiency": lambda: sd.course.efficiency().plot(),
 }
 
 if __name__ == "__main__":

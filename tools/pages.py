@@ -161,16 +161,19 @@ def default(param: Any) -> str:
 def notes() -> str:
     items = tomllib.loads((DOCS / "notes.toml").read_text(encoding="utf-8"))["item"]
     intro = f"""Sordino grew out of five lecture notes on data-dependent differential privacy, 000 to 004. This page lists everything they
-        define, state, exemplify or point to: {len(items)} items. Each names a function, a test and a page. The table is
-        `docs/notes.toml`; a test checks that the names exist, and not that the test named is enough.
+        define, state, exemplify or point to: {len(items)} items. Each names a function, a test, a page that explains it and a
+        page of the course to play with. The table is `docs/notes.toml`; a test checks that the names exist, and not that the test named
+        is enough.
         Symbols: [glossary](glossary.md).
         Where the notes err: [errata](errata.md). Papers: [bibliography](bibliography.md)."""
-    out = ["# The notes and the code", "", filled(intro), "", "| # | note | item | function | test | page |", "|---|---|---|---|---|---|"]
+    columns = ["| # | note | item | function | test | page | play |", "|---|---|---|---|---|---|---|"]
+    out = ["# The notes and the code", "", filled(intro), "", *columns]
     for item in items:
         head = f"| {item['number']} | {item['note']} {item['section']} | {plain(item['item'])} |"
         title = Path(item["page"]).stem.replace("-", " ")
         test = item["test"].partition("::")[2].removeprefix("test_").replace("_", " ")
-        out.append(f"{head} `{item['function'].removeprefix('sordino.')}` | {test} | [{title}]({item['page']}) |")
+        call, played = item["function"].removeprefix("sordino."), f"[{item['learn']}](learn/{item['learn']}.html)"
+        out.append(f"{head} `{call}` | {test} (`{item['test'].partition('::')[0]}`) | [{title}]({item['page']}) | {played} |")
     return "\n".join(out) + "\n"
 
 

@@ -18,6 +18,17 @@ def on_config(config: Any) -> Any:
     return config
 
 
+def on_files(files: Any, *, config: Any) -> Any:
+    """Put the course beside the documents, so that a page can link to a picture one can play with."""
+    from mkdocs.structure.files import File
+
+    from sordino.course.export import SITE
+
+    for file in sorted(SITE.iterdir()):
+        files.append(File.generated(config, f"learn/{file.name}", abs_src_path=str(file)))
+    return files
+
+
 def _section(config: Any, name: str) -> list[Any]:
     found: list[Any] = next(part[name] for part in config["nav"] if name in part)
     return found

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from sordino import errors
 
 if TYPE_CHECKING:
-    from sordino import lab, mechanisms, models, privacy, sensitivity, survey
+    from sordino import course, lab, mechanisms, models, privacy, sensitivity, survey
     from sordino.ledger import Budget
     from sordino.remote import connect
     from sordino.session.opening import open_dataset as open
@@ -55,6 +55,7 @@ __all__ = [
     "count",
     "count_units",
     "counts",
+    "course",
     "errors",
     "histogram",
     "huber_mean",
@@ -87,7 +88,7 @@ __all__ = [
     "winsorized_mean",
 ]
 
-_ROOMS = ("lab", "mechanisms", "models", "privacy", "sensitivity", "survey")
+_ROOMS = ("course", "lab", "mechanisms", "models", "privacy", "sensitivity", "survey")
 _HOMES = {
     "release": "session.own", "synthesize": "session.synthesis", "table": "session.table", "open": "session.opening", "Budget": "ledger",
     "connect": "remote",

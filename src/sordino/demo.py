@@ -18,15 +18,16 @@ from pathlib import Path
 from typing import Any
 
 import sordino as sd
-from sordino.lab.notes import local_noise, median_leak
+from sordino.course.notes import local_noise, median_leak
+from sordino.course.textbook import verdicts
 from sordino.lab.town import crowd, hospital, register
 from sordino.mechanisms import Smooth
-from sordino.mechanisms.textbook import verdicts
 
 __all__ = ["main", "offer"]
 
 WIDE = 10**6
 PAGE = "http://127.0.0.1:8765/datasets"
+FIRST = "median.html"
 DATASET = """[dataset]
 format = 2
 name = "hospital"
@@ -175,12 +176,12 @@ def private_table(stage: Stage, folder: Path) -> None:
 
 def judged(stage: Stage) -> None:
     stage.heading("6. The lecture notes' formulas, as printed")
-    wrong = [row for row in verdicts() if row.leaks and not row.sound]
+    wrong = [row for row in verdicts() if row.word == "leaks"]
     stage.say(f"{len(wrong)} printed formulas leak private data if coded as written, for example:")
     for row in wrong[:4]:
         true = tuple(float(f"{x:.3g}") for x in row.true)
         stage.say(f"- {row.note} {row.section}: claimed {row.claimed}, true {true}")
-    stage.say("sordino.mechanisms.textbook.verdicts() shows all of them with the corrected formula.")
+    stage.say("sordino.course.verdicts() shows all of them with the corrected formula.")
     stage.figures["errata"] = len(wrong)
 
 
@@ -200,7 +201,16 @@ def main(*, as_json: bool = False) -> None:
     print(f"\nDone in {stage.figures['seconds']:.0f} s. Next, on your own file:")
     print("  sordino init yours.csv")
     print('  sordino query "SELECT COUNT(*) FROM yours" --within 20')
+    _course()
     offer(Path(tempfile.mkdtemp(prefix="sordino-demo-")))
+
+
+def _course() -> None:
+    """Where to see why: the best page first. The files are in the package, so they open without a server."""
+    from sordino.course.export import SITE
+
+    print("\nWhy it works, with pictures you can drag: five lectures, sixteen pages")
+    print(f"  sordino learn --open   or open {(SITE / FIRST).as_uri()}")
 
 
 def offer(folder: Path) -> None:

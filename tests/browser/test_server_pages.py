@@ -200,28 +200,6 @@ def reach(page, name):
     raise AssertionError(f"{name} cannot be reached by keyboard")
 
 
-def test_a_dot_of_the_lesson_moves_by_keys_and_by_mouse_and_the_library_answers(page, served):
-    page.goto(f"{served.url}/learn")
-    look(page, "learn")
-    dots = page.get_by_role("slider")
-    assert dots.count() == 11
-    local = page.locator("dt:has-text('Local') + dd")
-    before = local.inner_text()
-    dots.nth(5).focus()
-    with page.expect_response(lambda answer: "part=1" in answer.url):
-        for _ in range(3):
-            page.keyboard.press("ArrowUp")
-    expect(local).not_to_have_text(before)
-    assert "47" in page.get_by_label("Numbers between").input_value()
-    box = dots.nth(5).bounding_box()
-    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    page.mouse.down()
-    with page.expect_response(lambda answer: "part=1" in answer.url):
-        page.mouse.move(box["x"] - 40, box["y"], steps=4)
-        page.mouse.up()
-    assert ", 47," not in page.get_by_label("Numbers between").input_value()
-
-
 def test_nothing_is_loaded_from_elsewhere_and_a_lost_session_leads_to_the_door(page, served):
     asked = []
     page.on("request", lambda request: asked.append(request.url))

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import time
+from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -29,6 +32,8 @@ def test_the_demo_attacks_repairs_prices_and_ends_with_what_to_type_next(alone, 
     told, _, next_steps = out.partition("Next, on your own file:")
     assert all(len(line) <= 80 for line in told.splitlines())
     assert next_steps.split("\n")[1].strip() == "sordino init yours.csv"
+    assert "sordino learn --open" in next_steps
+    assert Path(urlsplit(re.search(r"file://\S+", next_steps)[0]).path).name == "median.html"
     for sign in ("of the budget, before any row", "recalled at no price", "SRD-301", "the book on disk: 3 charges", "chain whole"):
         assert sign in " ".join(told.split())
 
@@ -48,4 +53,4 @@ def test_the_demo_gives_machines_the_same_figures(alone, capsys):
     assert mean["mean(cost)_low"][0] < mean["mean(cost)"][0] < mean["mean(cost)_high"][0]
     assert len(medians["zip"]) == 12
     assert mode["mode(diagnosis)"] == ["diabetes"] or mode["mode(diagnosis)"] == ["refused"]
-    assert found["errata"] > 10
+    assert found["errata"] > 5

@@ -8,9 +8,9 @@ from fractions import Fraction
 import numpy as np
 from planted_kit import NOISE, Audited, Integrated, claims, planted
 
+from sordino.course.textbook import additive, gaussian, smooth, stability
+from sordino.course.textbook.estimator import plug_in, ridge_bound
 from sordino.mechanisms import Gaussian, Laplace, Smooth, StableHistogram, StableMode
-from sordino.mechanisms.textbook import additive, gaussian, smooth, stability
-from sordino.mechanisms.textbook.estimator import plug_in, ridge_bound
 from sordino.privacy.dilation import Dilation
 from sordino.privacy.families import GeneralizedCauchy
 from sordino.privacy.witness import Closed, LaplaceShift

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from planted_kit import HAND, NOISE, Audited, Bitwise, Differenced, Exploited, Integrated, Listed, claims, planted, whole_noise
 
+from sordino.course.notes import local_noise, median_leak
 from sordino.lab import simulate
 from sordino.lab.exploitation import Sticky, select
-from sordino.lab.notes import local_noise, median_leak
 from sordino.mechanisms import Gaussian, Laplace, Smooth
 from sordino.privacy.cost import gaussian_epsilon
 from sordino.privacy.discrete import Bernoulli

@@ -39,6 +39,7 @@ from sordino.mechanisms import (
     catalog,
     find,
 )
+from sordino.mechanisms.naming import CONCEPTS
 from sordino.privacy.number import exp_up
 from sordino.summaries.moment import Gram
 
@@ -119,6 +120,24 @@ def test_a_mechanism_has_a_theorem_a_note_and_names_and_is_found_by_each(mechani
     assert mechanism.names
     assert "Proof." in mechanism.__doc__
     assert all(find(name) is mechanism for name in (*mechanism.names, mechanism.__name__))
+
+
+@pytest.mark.parametrize("home", CONCEPTS)
+def test_every_other_name_of_the_notes_is_found_and_means_something(home):
+    for name in CONCEPTS[home]:
+        assert find(name) is not None, name
+    found = find(CONCEPTS[home][0])
+    assert found in catalog() or found.__name__.rpartition(".")[2] == home.rpartition(".")[2]
+
+
+def test_the_names_the_notes_use_for_sensitivities_are_told_apart():
+    homes = {name: find(name).__name__ for name in ("global sensitivity", "local sensitivity", "distance to instability", "admissible")}
+    assert homes == {
+        "global sensitivity": "sordino.sensitivity.worst_case", "local sensitivity": "sordino.sensitivity.local",
+        "distance to instability": "sordino.sensitivity.distance", "admissible": "admissible",
+    }  # fmt: skip
+    with pytest.raises(QueryError, match="nothing is called"):
+        find("magic")
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=repr)

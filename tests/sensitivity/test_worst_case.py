@@ -1,5 +1,7 @@
 import math
+from itertools import combinations_with_replacement, product
 
+import numpy as np
 import pytest
 
 from sordino.errors import QueryError
@@ -49,3 +51,36 @@ def test_averages_of_replaced_rows_need_the_public_size():
         worst_case.mean(bounds=(0, 1), relation="replace")
     with pytest.raises(QueryError, match="replace"):
         worst_case.variance(bounds=(0, 1), n=3)
+
+
+def moves(units, statistic, relation, norm):
+    """The largest change over every pair of neighbours: a unit's rows come, or become another unit's."""
+    empty = statistic(())
+    pairs = [(statistic(one), empty) for one in units] if relation == "add_remove" else product([statistic(one) for one in units], repeat=2)
+    return max(float(np.linalg.norm(np.subtract(a, b), norm)) for a, b in pairs)
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+@pytest.mark.parametrize("norm", [1, 2, math.inf])
+@pytest.mark.parametrize("relation", ["add_remove", "replace"])
+def test_counts_sums_histograms_and_vectors_are_attained_and_never_exceeded(relation, norm, rows):
+    """Every unit of at most so many rows is listed; what other units hold cancels in all four statistics."""
+    sizes = range(rows + 1) if relation == "add_remove" else [rows]
+    ways = {"relation": relation, "norm": norm, "max_rows": rows}
+    of = {size: list(combinations_with_replacement((-3, 0, 2), size)) for size in sizes}
+    units = [unit for size in sizes for unit in of[size]]
+    assert moves(units, lambda unit: [sum(v > 0 for v in unit)], relation, norm) == worst_case.count(**ways)
+    assert moves(units, lambda unit: [sum(unit)], relation, norm) == worst_case.sum(bounds=(-3, 2), **ways)
+    bins = moves(units, lambda unit: [unit.count(v) for v in (-3, 0, 2)], relation, norm)
+    assert bins == pytest.approx(worst_case.histogram(**ways))
+    corners = [(a, b) for a in (-1, 4) for b in (0, 2)]
+    units = [unit for size in sizes for unit in combinations_with_replacement(corners, size)]
+    found = moves(units, lambda unit: np.sum(np.reshape(unit, (-1, 2)), axis=0), relation, norm)
+    assert found == pytest.approx(worst_case.vector(bounds=[(-1, 4), (0, 2)], **ways))
+
+
+def test_no_more_rows_are_replaced_than_there_are_and_a_vector_needs_columns():
+    assert worst_case.count(n=2, relation="replace", max_rows=5) == 2
+    assert worst_case.histogram(n=0, relation="replace") == 0
+    with pytest.raises(QueryError, match="no columns"):
+        worst_case.vector(bounds=[])

@@ -160,7 +160,8 @@ def test_wrong_questions_are_explained_on_the_page_and_pages_have_no_inline_code
     assert browser.get("/nothing").status_code == 404
     hostile = "<script>alert(1)</script>"
     assert hostile not in browser.get("/ask", sql=f"SELECT '{hostile}'", within=hostile).text
-    for path in ("/datasets", "/ask", "/history", "/learn", f"/ask?{urlencode({'sql': SEX, 'within': 60})}"):
+    priced = f"/ask?{urlencode({'sql': SEX, 'within': 60})}"
+    for path in ("/datasets", "/ask", "/history", "/learn/index.html", "/learn/median.html", priced):
         text = browser.get(path).text
         assert not re.search(r"<script(?! src=)|<style|\son\w+=|\sstyle=", text), path
 
@@ -196,17 +197,11 @@ def test_the_place_of_a_ledger_is_shown_without_its_password():
     assert _place("/srv/data/hospital.ledger") == "hospital.ledger"
 
 
-def test_the_lesson_is_computed_by_the_library_and_needs_no_token(hall):
-    from sordino.sensitivity import local, smooth, worst_case
-
-    values = [10, 20, 30, 70, 90]
-    found = hall.ask("GET", "/learn/median?x=10,20,30,70,90&beta=0.5").json()
-    assert found["global"] == worst_case.median(bounds=(0, 100)) == 100
-    assert found["local"] == local.median(values, bounds=(0, 100))
-    assert found["smooth"] == pytest.approx(smooth.median(values, bounds=(0, 100), beta=0.5))
-    assert hall.ask("GET", "/learn").status_code == 200
-    assert hall.ask("GET", "/learn/median?x=a,b").status_code == 422
-    assert hall.ask("GET", "/learn?x=a,b").status_code == 200
+def test_the_course_needs_no_token_and_a_server_of_datasets_opens_no_rooms(hall):
+    assert hall.ask("GET", "/learn").headers["location"] == "/learn/index.html"
+    assert hall.ask("GET", "/learn/index.html").status_code == 200
+    assert hall.ask("GET", "/learn/nothing.html").status_code == 404
+    assert hall.ask("POST", "/learn/class").status_code == 405
     assert hall.ask("GET", "/static/look.css").headers["content-type"].startswith("text/css")
     assert hall.ask("GET", "/static/../app.py").status_code == 404
 

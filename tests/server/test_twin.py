@@ -165,7 +165,7 @@ def browse(world: World) -> None:
     post("/owner/approvals", form=known["form"], id="x", verdict="approved")
     post("/owner/purses", form=known["form"], name="amina", epsilon="3")
     post("/pay", **{**known, "key": "f" * 32, "within": "", "epsilon": "49", "fresh": "1"})
-    for path in ("/", "/learn/median", "/risk?column=age"):
+    for path in ("/", "/learn/median.html", "/risk?column=age"):
         world.ask("GET", path)
     for path in ("/ask?sql=SELECT+1", "/ask?build=1", "/history", "/owner", "/risk", "/learn", "/nothing", "/releases/none", "/datasets"):
         world.ask("GET", path)

@@ -87,7 +87,7 @@ def noise(trials: Annotated[int, typer.Option(help="How many engines with fresh 
 def local(private: Annotated[bool, typer.Option(help="Attack smooth sensitivity instead: it must fail.")] = False) -> None:
     """Guess a person from one answer whose noise follows the local sensitivity; with --private, from one with smooth sensitivity."""
     import sordino as sd
-    from sordino.lab.notes import local_noise, median_leak
+    from sordino.course.notes import local_noise, median_leak
     from sordino.mechanisms import Smooth
 
     wide = (0, 10**6)

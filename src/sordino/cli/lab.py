@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from sordino.cli.door import FAILED, door
+from sordino.errors import QueryError
 
 __all__ = ["audit"]
 
@@ -24,7 +25,7 @@ def audit(
 
     import sordino as sd
 
-    chosen = [sd.mechanisms.find(mechanism)] if mechanism else list(sd.mechanisms.catalog())
+    chosen = [_found(mechanism)] if mechanism else list(sd.mechanisms.catalog())
     todo = [(kind, example) for kind in chosen for example in kind.examples()]
     rows = []
     still = door.quiet or door.json or not sys.stderr.isatty()
@@ -36,3 +37,13 @@ def audit(
     wrong = sum(not row["sound"] for row in rows)
     door.say("\n".join([*lines, f"{len(rows)} certificates, {wrong} broken"]), rows)
     return FAILED if wrong else 0
+
+
+def _found(name: str) -> Any:
+    """A mechanism: other things the notes name have no certificate to check."""
+    import sordino as sd
+
+    found = sd.mechanisms.find(name)
+    if found not in sd.mechanisms.catalog():
+        raise QueryError("SRD-106", f"{name!r} is no mechanism.", "sordino audit without a name checks all of them.")
+    return found

@@ -42,18 +42,32 @@ def serve(
     if not _kept(files).people():
         door.note("nobody has a token yet: sordino token add NAME")
     _write_log(log)
-    tls = {"ssl_certfile": str(certificate), "ssl_keyfile": str(key)} if certificate and key else {}
+    tls: dict[str, Any] = {"ssl_certfile": str(certificate), "ssl_keyfile": str(key)} if certificate and key else {}
     _run(create_app(files or [door.dataset()]), host, port, "datasets", **tls)
 
 
-def learn(host: Host = "127.0.0.1", port: Port = 8766) -> None:
-    """Open the pages that teach: sensitivity you can drag. No dataset is opened and nothing is spent."""
+def learn(
+    host: Host = "127.0.0.1",
+    port: Port = 8766,
+    export: Annotated[Path | None, typer.Option(help="Write the pages into this folder instead; they open from disk.")] = None,
+    browse: Annotated[bool, typer.Option("--open", help="Open a browser as well.")] = False,
+) -> None:
+    """Serve the course: five lectures and sixteen pictures to play with, and rooms for a class. No dataset is opened, nothing is spent.
+
+    Example: sordino learn --export course
+    """
+    if export is not None:
+        from sordino.course.export import export as copied
+
+        written = copied(export)
+        door.say(f"wrote {len(written)} files; open {export / 'index.html'}", {"files": len(written), "start": str(export / "index.html")})
+        return
     from sordino.server.app import create_classroom
 
-    _run(create_classroom(), host, port, "learn")
+    _run(create_classroom(), host, port, "learn/index.html", browse=browse)
 
 
-def _run(app: Any, host: str, port: int, path: str, **tls: Any) -> None:
+def _run(app: Any, host: str, port: int, path: str, *, browse: bool = False, **tls: Any) -> None:
     import socket
 
     import uvicorn
@@ -65,7 +79,12 @@ def _run(app: Any, host: str, port: int, path: str, **tls: Any) -> None:
             listener.listen(512)  # whoever reads the line below may come at once
         except OSError as error:
             raise QueryError("SRD-205", f"port {port} on {host} cannot be used: {error.strerror}.", "Give another --port.") from None
-        door.note(f"http{'s' if tls else ''}://{host}:{listener.getsockname()[1]}/{path}  (stop with Ctrl-C)")
+        address = f"http{'s' if tls else ''}://{host}:{listener.getsockname()[1]}/{path}"
+        door.note(f"{address}  (stop with Ctrl-C)")
+        if browse:
+            import webbrowser
+
+            webbrowser.open(address)
         sys.setswitchinterval(0.001)  # releases compute in threads, and whoever asks for a price list should not wait for theirs
         # the access log would hold whole plans, and the header names the software: neither leaves
         settings = uvicorn.Config(app, access_log=False, log_level="warning", server_header=False, limit_concurrency=512, **tls)

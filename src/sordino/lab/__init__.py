@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sordino.lab import errata, notes, town
+    from sordino.lab import town
     from sordino.lab.approach import compare
     from sordino.lab.auditing import audit
     from sordino.lab.bits import low_bits
@@ -16,13 +17,13 @@ if TYPE_CHECKING:
     from sordino.lab.difference import differencing
     from sordino.lab.engine_check import check_engine
     from sordino.lab.enumeration import exact, small_world
-    from sordino.lab.exhibit import efficiency, influence, leverage, plug_in, plug_in_tables
     from sordino.lab.exploitation import noise_exploitation
     from sordino.lab.falsification import falsify
     from sordino.lab.fan import descent
     from sordino.lab.link import linkage
     from sordino.lab.memory import memorization
     from sordino.lab.poisoning import poison
+    from sordino.lab.reconstruction import reconstruct
     from sordino.lab.rung import ladder
     from sordino.lab.simulation import simulate
     from sordino.lab.tracing import trace
@@ -35,23 +36,17 @@ __all__ = [
     "compare",
     "descent",
     "differencing",
-    "efficiency",
-    "errata",
     "exact",
     "falsify",
     "how_unique",
-    "influence",
     "ladder",
-    "leverage",
     "linkage",
     "low_bits",
     "memorization",
     "noise_exploitation",
-    "notes",
     "one_run",
-    "plug_in",
-    "plug_in_tables",
     "poison",
+    "reconstruct",
     "replay",
     "simulate",
     "small_world",
@@ -60,7 +55,8 @@ __all__ = [
     "uniqueness",
 ]
 
-_SHELVES = ("errata", "notes", "town")
+_SHELVES = ("town",)
+_MOVED = ("efficiency", "errata", "influence", "leverage", "notes", "plug_in", "plug_in_tables")  # to sordino.course; deprecated here
 _HOMES = {
     "audit": "auditing",
     "certify": "certification",
@@ -68,21 +64,17 @@ _HOMES = {
     "compare": "approach",
     "descent": "fan",
     "differencing": "difference",
-    "efficiency": "exhibit",
     "exact": "enumeration",
     "falsify": "falsification",
     "how_unique": "unique",
-    "influence": "exhibit",
     "ladder": "rung",
-    "leverage": "exhibit",
     "linkage": "link",
     "low_bits": "bits",
     "memorization": "memory",
     "noise_exploitation": "exploitation",
     "one_run": "canary",
-    "plug_in": "exhibit",
-    "plug_in_tables": "exhibit",
     "poison": "poisoning",
+    "reconstruct": "reconstruction",
     "replay": "comparison",
     "simulate": "simulation",
     "small_world": "enumeration",
@@ -94,6 +86,9 @@ _HOMES = {
 if not TYPE_CHECKING:  # a name that is not there is an error to a type checker too
 
     def __getattr__(name: str) -> Any:
+        if name in _MOVED:
+            warnings.warn(f"sordino.lab.{name} is now sordino.course.{name}", DeprecationWarning, stacklevel=2)
+            return getattr(import_module("sordino.course"), name)
         if name in _SHELVES:
             return import_module(f"sordino.lab.{name}")
         if name in _HOMES:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from sordino.mechanisms.listing import Mechanism, catalog, find
 
 if TYPE_CHECKING:
-    from sordino.mechanisms import textbook
     from sordino.mechanisms.above_threshold import AboveThreshold
     from sordino.mechanisms.approximate_quantiles import ApproximateQuantiles
     from sordino.mechanisms.boosted_regression import BoostedRegression
@@ -64,7 +63,6 @@ __all__ = [
     "TwoCoins",
     "catalog",
     "find",
-    "textbook",
 ]
 
 
@@ -72,7 +70,7 @@ if not TYPE_CHECKING:  # a name that is not there is an error to a type checker 
 
     def __getattr__(name: str) -> Any:
         """Load a mechanism's file when it is first named."""
-        if name == "textbook":
+        if name == "textbook":  # deprecated: it lives in sordino.course
             return import_module("sordino.mechanisms.textbook")
         if name in __all__:
             snake = "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_")

@@ -10,6 +10,7 @@ from inspect import cleandoc
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from sordino.errors import QueryError
+from sordino.mechanisms.naming import CONCEPTS
 from sordino.privacy.certificate import Certificate
 from sordino.privacy.cost import Cost
 from sordino.privacy.witness import Witness
@@ -58,6 +59,8 @@ def catalog() -> tuple[type[Mechanism], ...]:
 
     found: dict[str, type[Mechanism]] = {}
     for module in pkgutil.iter_modules(room.__path__):
+        if module.name == "textbook":  # a deprecated name, not a mechanism
+            continue
         loaded = import_module(f"sordino.mechanisms.{module.name}")
         for name, thing in vars(loaded).items():
             if isinstance(thing, type) and "names" in vars(thing) and thing.__module__ == loaded.__name__:
@@ -65,17 +68,29 @@ def catalog() -> tuple[type[Mechanism], ...]:
     return tuple(found[name] for name in sorted(found))
 
 
-def find(name: str) -> type[Mechanism]:
-    """The mechanism the notes call by this name."""
+def find(name: str) -> Any:
+    """What the notes call by this name: a mechanism, or the function that computes a quantity such as the local sensitivity."""
+    wanted = _plain(name)
+    mechanisms = [([_plain(label) for label in (found.__name__, *found.names)], found) for found in catalog()]
+    concepts = [([_plain(label) for label in labels], home) for home, labels in CONCEPTS.items()]
+    for known, found in (*mechanisms, *concepts):
+        if wanted in known:
+            return _loaded(found) if isinstance(found, str) else found
+    for known, found in (*mechanisms, *concepts):
+        if wanted and any(wanted in label for label in known):
+            return _loaded(found) if isinstance(found, str) else found
+    names = sorted({*(label for found in catalog() for label in found.names), *(label for labels in CONCEPTS.values() for label in labels)})
+    raise QueryError("SRD-106", f"nothing is called {name!r}.", f"Known names: {', '.join(names)}.")
 
-    def plain(text: str) -> str:
-        return "".join(c for c in text.lower() if c.isalnum())
 
-    wanted = plain(name)
-    for exact in (True, False):
-        for mechanism in catalog():
-            known = [plain(label) for label in (mechanism.__name__, *mechanism.names)]
-            if wanted in known if exact else wanted and any(wanted in label for label in known):
-                return mechanism
-    known_names = ", ".join(sorted(label for mechanism in catalog() for label in mechanism.names))
-    raise QueryError("SRD-106", f"no mechanism is called {name!r}.", f"Known names: {known_names}.")
+def _plain(text: str) -> str:
+    return "".join(c for c in text.lower() if c.isalnum())
+
+
+def _loaded(dotted: str) -> Any:
+    """The thing a dotted name means; its room is loaded now."""
+    parts = dotted.split(".")
+    thing: Any = import_module(parts[0])
+    for i, part in enumerate(parts[1:], 2):
+        thing = getattr(thing, part) if hasattr(thing, part) else import_module(".".join(parts[:i]))
+    return thing

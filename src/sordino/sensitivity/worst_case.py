@@ -1,4 +1,4 @@
-"""Global sensitivity: the most one unit can move a statistic on any table. Scalars, so every norm agrees.
+"""Global sensitivity: the most one unit can move a statistic on any table. For a scalar every norm agrees; histograms and vectors differ.
 
 Under add_remove the size is private and n is ignored: the worst table of any size counts. Under replace n is public; the averages
 need it. `max_rows` is how many rows one unit holds.
@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import builtins
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 
 from sordino.errors import QueryError
 from sordino.privacy.relation import Relation
 from sordino.sensitivity.order import Bounds, Number, limits, share, whole
 
-__all__ = ["iqr", "max", "mean", "median", "min", "quantile", "trimmed_mean", "variance", "winsorized_mean"]
+__all__ = [
+    "count", "histogram", "iqr", "max", "mean", "median", "min", "quantile", "sum", "trimmed_mean", "variance", "vector", "winsorized_mean",
+]  # fmt: skip
 
 
 def door(
@@ -139,3 +142,57 @@ def variance(*, bounds: Bounds, n: int, relation: str = "add_remove", norm: floa
     width, _, _ = door(bounds, n, relation, norm, max_rows, needs_size=True)
     moved = builtins.min(max_rows, n // 2)
     return width**2 * moved * (n - moved) / n**2 if n else 0.0
+
+
+def count(*, n: int | None = None, relation: str = "add_remove", norm: float = 1, max_rows: int = 1) -> int:
+    """How many rows satisfy a condition: m, under both relations.
+
+    Theorem. m is attained.
+    Proof. A unit's m rows count between 0 and m. Add_remove: all of them satisfy the condition or are not there. Replace: all of them do
+    or none does. With n rows no more than n can change. QED
+    """
+    _, size, kind = door((0, 1), n, relation, norm, max_rows, needs_size=False)
+    return max_rows if kind is Relation.ADD_REMOVE or size is None else builtins.min(max_rows, size)
+
+
+def sum(*, bounds: Bounds, n: int | None = None, relation: str = "add_remove", norm: float = 1, max_rows: int = 1) -> Number:
+    """Add_remove: m times the bound farther from 0. Replace: m times the width.
+
+    Theorem. Both are attained.
+    Proof. A unit's rows add up to between m L and m U. Joining or leaving moves the sum by that much, so by m max(|L|, |U|) at most;
+    replacing them by m (U - L) at most. Rows at the bounds attain it. QED
+    """
+    return vector(bounds=[bounds], n=n, relation=relation, norm=1, max_rows=max_rows)
+
+
+def histogram(*, n: int | None = None, relation: str = "add_remove", norm: float = 1, max_rows: int = 1) -> float:
+    """Counts of bins, a row in one of them. Add_remove: m in every norm. Replace: 2 m in L1, m sqrt 2 in L2, m in the largest bin.
+
+    Theorem. Both are attained, with two bins or more.
+    Proof. A unit's rows make a vector of counts that adds up to m at most; of those the longest in every norm is m in one bin. Replace
+    subtracts one such vector from another: |v - w|_p <= m 2^{1/p}, with equality for two different bins. QED
+    """
+    _, size, kind = door((0, 1), n, relation, norm, max_rows, needs_size=False)
+    rows = max_rows if size is None or kind is Relation.ADD_REMOVE else builtins.min(max_rows, size)
+    return rows if kind is Relation.ADD_REMOVE or norm == math.inf else rows * 2 if norm == 1 else rows * math.sqrt(2)
+
+
+def vector(
+    *, bounds: Sequence[Bounds], n: int | None = None, relation: str = "add_remove", norm: float = 1, max_rows: int = 1
+) -> Number:
+    """Sums of several columns, each with bounds of its own, a row in all of them: m times the norm of what one row adds or changes.
+
+    Theorem. Add_remove: m |(max(|L_i|, |U_i|))_i|_p. Replace: m |(U_i - L_i)_i|_p. Both are attained.
+    Proof. One row adds a vector inside the box, whose farthest corner from 0 is the first; two rows differ by at most the box's
+    diagonal, the second. The triangle inequality gives m times that, and m equal rows attain it. QED
+    """
+    if not bounds:
+        raise QueryError("SRD-104", "there are no columns.", "Give bounds=[(low, high), ...], one pair per column.")
+    _, size, kind = door(bounds[0], n, relation, norm, max_rows, needs_size=False)
+    ends = [limits(pair) for pair in bounds]
+    away = kind is Relation.ADD_REMOVE
+    moves = [builtins.max(abs(low), abs(high)) if away else high - low for low, high in ends]
+    rows = max_rows if size is None or away else builtins.min(max_rows, size)
+    if norm == math.inf or len(moves) == 1:
+        return rows * builtins.max(moves)
+    return rows * (builtins.sum(moves) if norm == 1 else math.sqrt(builtins.sum(move * move for move in moves)))

@@ -30,6 +30,7 @@ from sordino.server.problem import Refusal, problem
 from sordino.server.record import record
 from sordino.server.result import result_pages
 from sordino.server.risk import risk_pages
+from sordino.server.room import Rooms
 from sordino.server.shape import Problem
 from sordino.server.sheet import HERE, problem_page
 from sordino.server.token import Tokens
@@ -90,7 +91,7 @@ def create_app(
     app.include_router(result_pages(house, worker, visits))
     app.include_router(owner_pages(house, worker, visits, tokens))
     app.include_router(risk_pages(house, worker, visits))
-    _classroom(app, buckets, visits)
+    _classroom(app)
     app.openapi = lambda: _document(app)  # type: ignore[method-assign]
     app.state.house, app.state.desk = house, desk
     return Grid(Guard(app, tokens, buckets), tick, record)
@@ -159,17 +160,17 @@ def _document(app: FastAPI) -> dict[str, Any]:
     return app.openapi_schema
 
 
-def create_classroom() -> Any:
-    """The pages that teach, without any dataset."""
+def create_classroom(clock: Clock | None = None) -> Any:
+    """The pages that teach, and rooms for a class, without any dataset. A server of datasets opens no rooms: strangers could fill them."""
     app = FastAPI(title="Sordino", docs_url=None, redoc_url=None, openapi_url=None)
-    clock = Wall()
-    _classroom(app, Buckets(clock, 50.0, 100.0))
+    clock = clock or Wall()
+    _classroom(app, Rooms(clock))
     return Grid(app, Tick(0.001, clock), record)
 
 
-def _classroom(app: FastAPI, buckets: Buckets, visits: Visits | None = None) -> None:
+def _classroom(app: FastAPI, rooms: Rooms | None = None) -> None:
     """What every application has: lessons, the look of pages, and errors in the caller's language."""
-    app.include_router(lessons(buckets, visits))
+    app.include_router(lessons(rooms))
     app.mount("/static", StaticFiles(directory=HERE / "static"))
     app.add_exception_handler(Login, _login)
     app.add_exception_handler(SordinoError, _sordino)

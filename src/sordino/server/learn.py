@@ -1,77 +1,81 @@
-"""Pages that teach: the three sensitivities of a median, computed by the library on numbers the reader moves. No dataset is touched."""
+"""The course behind /learn: files that never change while the server runs, and rooms for a class. No dataset is touched.
+
+Nothing is computed per reader, so nobody is counted, limited or logged in here: three hundred pupils are three hundred downloads.
+"""
 
 from __future__ import annotations
 
-import contextlib
-import math
-from typing import Any
+from hashlib import sha256
 
 from fastapi import APIRouter, Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
-from sordino.errors import QueryError, SordinoError
-from sordino.pictures import lines
-from sordino.sensitivity import position
-from sordino.server.api import answer
-from sordino.server.bucket import Buckets
-from sordino.server.problem import problem
-from sordino.server.sheet import page
-from sordino.server.visit import Login, Visits
+from sordino.course.export import files
+from sordino.server.problem import Refusal
+from sordino.server.room import Rooms
 
-__all__ = ["lessons", "median_lesson"]
+__all__ = ["lessons"]
 
-START = "18, 22, 25, 31, 38, 44, 52, 58, 63, 71, 80"
-BOUNDS = (0, 100)
-MOST, RUNGS = 41, 13
-EVERYBODY = "everybody who learns"  # no token has such a name
+FIRST = "/learn/index.html"
+OWN = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'"
+POLICY = f"{OWN}; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+TALKS = "response.html"  # its class posts reports and polls the room
 
 
-def median_lesson(text: str, beta: str = "0.25") -> dict[str, Any]:
-    """Global, local and smooth sensitivity of the median of these numbers, and the rungs in between."""
-    try:
-        values = sorted(min(max(float(part), BOUNDS[0]), BOUNDS[1]) for part in text.split(",") if part.strip())
-        rate = float(beta)
-    except ValueError:
-        raise QueryError("SRD-103", "these are not numbers.", f"Write numbers between commas: {START}.") from None
-    if not 1 <= len(values) <= MOST or not all(map(math.isfinite, values)) or not 0.01 <= rate <= 5:
-        raise QueryError("SRD-103", "too many numbers, or a rate out of range.", f"Give 1 to {MOST} numbers and beta from 0.01 to 5.")
-    ladder = position.median(values, bounds=BOUNDS)
-    rungs = [float(rung) for rung in ladder.rungs(RUNGS)]
-    discounted = [rung * math.exp(-rate * k) for k, rung in enumerate(rungs)]
-    middle = values[(len(values) + 1) // 2 - 1]
-    smooth = float(ladder.smooth(rate))
-    ks = list(range(RUNGS))
-    picture = lines({"A(x, k)": (ks, rungs), "e^(-beta k) A(x, k)": (ks, discounted), "smooth": (ks, [smooth] * RUNGS)},
-                    title="How far k changes can open the gap around the median", x="k", y="sensitivity")  # fmt: skip
-    facts = {"values": values, "median": middle, "global": float(ladder.top), "local": float(ladder.local()), "smooth": smooth}
-    return {**facts, "beta": rate, "rungs": list(zip(ks, rungs, discounted, strict=True)), "picture": picture}
-
-
-def lessons(buckets: Buckets, visits: Visits | None = None) -> APIRouter:
-    """The lessons; open to everybody, and together no more often than the rate allows."""
+def lessons(rooms: Rooms | None = None) -> APIRouter:
+    """The pages; with rooms a teacher may open one. Errors are those of every page."""
     web = APIRouter(include_in_schema=False)
+    held = {name: (body, kind, f'"{sha256(body).hexdigest()[:32]}"') for name, (body, kind) in files().items()}
 
     @web.get("/learn")
-    async def learn(request: Request, x: str = START, beta: str = "0.25") -> Response:
-        buckets.pay(EVERYBODY)
-        if visits is not None:
-            with contextlib.suppress(Login, SordinoError):
-                visits.of(request)
-        try:
-            found, wrong = median_lesson(x[:1000], beta[:20]), None
-        except SordinoError as error:
-            found, wrong = median_lesson(START), error
-        part = "lesson.html" if request.query_params.get("part") else "learn.html"
-        return page(part, request, lesson=found, problem=wrong, text=", ".join(f"{v:g}" for v in found["values"]))
+    async def learn() -> Response:
+        return RedirectResponse(FIRST, 303)
 
-    @web.get("/learn/median")
-    async def median(x: str = START, beta: str = "0.25") -> Response:
-        """The same numbers as JSON."""
-        try:
-            buckets.pay(EVERYBODY)
-            found = median_lesson(x[:1000], beta[:20])
-        except SordinoError as error:
-            return problem(error)
-        return answer({name: value for name, value in found.items() if name != "picture"})
+    if rooms is not None:
+        _class(web, rooms)
+
+    @web.get("/learn/{name}")
+    async def page(name: str, request: Request) -> Response:
+        if name not in held:
+            raise Refusal(404, "SRD-505", "there is no such page.", "/learn lists every page of the course.")
+        body, kind, tag = held[name]
+        policy = f"{POLICY}; connect-src 'self'" if name == TALKS else POLICY
+        headers = {"ETag": tag, "Cache-Control": "public, max-age=3600", "Content-Security-Policy": policy}
+        if request.headers.get("if-none-match") == tag:
+            return Response(status_code=304, headers=headers)
+        return Response(body, media_type=kind, headers=headers)
 
     return web
+
+
+def _class(web: APIRouter, rooms: Rooms) -> None:
+    @web.post("/learn/class")
+    async def opened(request: Request) -> Response:
+        from_here(request)
+        return _json(f'{{"code": "{rooms.open()}"}}', 201)
+
+    @web.post("/learn/class/{code}")
+    async def report(code: str, request: Request) -> Response:
+        from_here(request)
+        if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
+            raise Refusal(422, "SRD-503", "the report is not JSON.", 'Send {"report": 0} or {"report": 1}.')
+        rooms.report(code, await request.body())
+        return Response(status_code=204)
+
+    @web.get("/learn/class/{code}")
+    async def seen(code: str, request: Request) -> Response:
+        n, yes = rooms.seen(code)
+        tag = f'"{n}-{yes}"'
+        if request.headers.get("if-none-match") == tag:
+            return Response(status_code=304, headers={"ETag": tag})
+        return _json(f'{{"n": {n}, "yes": {yes}}}', 200, ETag=tag)
+
+
+def from_here(request: Request) -> None:
+    """Browsers say where a request comes from; another site may not fill a room."""
+    if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        raise Refusal(403, "SRD-502", "another site sent this.", "Open the page of this server.")
+
+
+def _json(text: str, status: int, **headers: str) -> Response:
+    return Response(text, status, media_type="application/json", headers=headers)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino.errors import QueryError
+from sordino.mechanisms import RandomizedResponse
 from sordino.noise import draw
 from sordino.privacy.number import as_bounds, as_positive
 from sordino.sensitivity import ScaleLadder, average, position
@@ -217,9 +218,37 @@ def release(mechanism: Any, data: Any, *, draw: Draw = draw, **options: Any) -> 
     1.0
     """
     ask = owned(mechanism, data, **options)
+    if isinstance(mechanism, RandomizedResponse) and mechanism.epsilon == 0:
+        return _pure_chance(mechanism, mechanism.release(ask, draw))
     certificate = mechanism.certificate()
     value = mechanism.release(ask, draw)
     name = type(mechanism).__name__
     facts = {"mechanism": name, "theorem": certificate.theorem, "assumes": certificate.assumptions}
     price = {"epsilon": str(certificate.cost.epsilon), "delta": str(certificate.cost.delta), "ledger": "not charged to any ledger"}
     return Release({"value": [value]}, {}, ("value",), Paid(certificate.cost), name, card=Card(facts | price))
+
+
+@dataclass(frozen=True)
+class _Nothing(Paid):
+    """The price of pure chance: no exact cost, because a cost is positive and this is none."""
+
+    exact: Any = None
+
+    @property
+    def epsilon(self) -> float:
+        return 0.0
+
+    @property
+    def delta(self) -> float:
+        return 0.0
+
+    def __str__(self) -> str:
+        return "epsilon 0"
+
+
+def _pure_chance(mechanism: RandomizedResponse, value: Any) -> Release:
+    """A report whose law is the same for every answer. It tells nothing, so no ledger hears of it."""
+    told = "no information: every report is equally likely whatever the answer is"
+    facts = {"mechanism": "RandomizedResponse", "theorem": mechanism.theorem, "information": told}  # type: ignore[attr-defined]
+    price = {"epsilon": "0", "delta": "0", "ledger": "not charged to any ledger"}
+    return Release({"value": [value]}, {}, ("value",), _Nothing(), "RandomizedResponse", card=Card(facts | price))

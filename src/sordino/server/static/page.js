@@ -1,10 +1,5 @@
-// What htmx does not do, on pages that work without either: a slider on a logarithmic scale, and dots that can be dragged.
+// What htmx does not do, on pages that work without either: a slider on a logarithmic scale.
 "use strict";
-
-function later(work, pause) {
-  let timer = 0;
-  return () => { clearTimeout(timer); timer = setTimeout(work, pause); };
-}
 
 // A slider on a logarithmic scale between the least and the most accurate line of the price list.
 function slide(slider) {
@@ -31,49 +26,5 @@ function slide(slider) {
   range();
 }
 
-// Dots on a line from 0 to 100 that are the numbers of a field; a mouse, a finger or the arrow keys move them.
-function points(svg) {
-  const field = document.querySelector(svg.dataset.points), wide = 600, left = 20;
-  const tell = later(() => field.form.dispatchEvent(new Event("input")), 50);
-  const read = () => field.value.split(",").map(Number).filter((v) => Number.isFinite(v)).slice(0, 41);
-  const write = (dots) => {
-    field.value = dots.map((dot) => Number(dot.getAttribute("aria-valuenow"))).sort((a, b) => a - b).join(", ");
-    tell();
-  };
-  const draw = () => {
-    svg.querySelectorAll("circle").forEach((dot) => dot.remove());
-    const dots = read().map((value) => {
-      const dot = document.createElementNS("http://www.w3.org/2000/svg", "circle");
-      const put = (v) => {
-        const kept = Math.round(Math.min(100, Math.max(0, v)) * 2) / 2;
-        dot.setAttribute("cx", left + wide * kept / 100);
-        dot.setAttribute("aria-valuenow", kept);
-      };
-      const facts = { cy: 60, r: 9, role: "slider", tabindex: 0, "aria-label": "number", "aria-valuemin": 0, "aria-valuemax": 100 };
-      for (const [name, fact] of Object.entries(facts)) dot.setAttribute(name, fact);
-      put(value);
-      dot.addEventListener("keydown", (event) => {
-        const step = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10 }[event.key];
-        if (!step) return;
-        event.preventDefault();
-        put(Number(dot.getAttribute("aria-valuenow")) + step);
-        write(dots);
-      });
-      dot.addEventListener("pointerdown", (event) => { dot.setPointerCapture(event.pointerId); event.preventDefault(); dot.focus(); });
-      dot.addEventListener("pointermove", (event) => {
-        if (!dot.hasPointerCapture(event.pointerId)) return;
-        const box = svg.getBoundingClientRect();
-        put(((event.clientX - box.left) * 640 / box.width - left) * 100 / wide);
-        write(dots);
-      });
-      svg.append(dot);
-      return dot;
-    });
-  };
-  field.addEventListener("change", draw);
-  draw();
-}
-
 for (const part of document.querySelectorAll("[data-scripted]")) part.hidden = false;
 document.querySelectorAll("[data-slide]").forEach(slide);
-document.querySelectorAll("svg[data-points]").forEach(points);

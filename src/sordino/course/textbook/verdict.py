@@ -11,9 +11,11 @@ from typing import Any
 from sordino.errors import QueryError
 from sordino.privacy.number import as_delta, as_epsilon
 
-__all__ = ["TextbookVerdict", "as_count", "first_failure", "judge", "parameters", "table"]
+__all__ = ["WORDS", "TextbookVerdict", "as_count", "first_failure", "judge", "parameters", "table"]
 
 MARGIN = 1e-8  # the closed forms carry an outward margin of 1e-9; a formula that is exactly tight must not look broken
+ORDINARY = 3  # a formula that breaks only at larger prices is told apart from one that breaks where people use it
+WORDS = ("leaks", "leaks beyond", "false", "conditional", "incomplete", "slip", "scan", "holds")  # gravest first
 LARGEST = 100  # beyond this every promise of the notes is empty, and e^epsilon only loses digits
 Pair = tuple[float, float]
 
@@ -35,14 +37,19 @@ class TextbookVerdict:
     slack: float  # printed over computed promise: at least 1 where the row is sound
     corrected: str
     evidence: str
-    leaks: bool  # private data leak if it is coded as printed
+    leaks: bool  # private data leak if it is coded as printed, whatever the price
     compares: str = "delta"
     says: float = 0.0
     holds: float = 0.0
+    reading: str = ""  # what a reader of the whole passage calls a row whose number alone would be unfair to it
+    beyond: float = 0.0  # the epsilon from which on a formula without a range breaks, where that was searched for
 
     @property
     def word(self) -> str:
-        return "sound" if self.sound else "LEAKS" if self.leaks else "false"
+        """One of WORDS: what the number says, unless the passage has a condition, a slip its own proof corrects, or is garbled here."""
+        if self.sound or not self.leaks:
+            return "holds" if self.sound else self.reading or "false"
+        return self.reading or ("leaks" if self.claimed[0] <= ORDINARY else "leaks beyond")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON; an infinite number is written as text."""
@@ -50,8 +57,8 @@ class TextbookVerdict:
 
     def __repr__(self) -> str:
         where = f"{self.note} {self.section}"
-        where = where if len(where) <= 29 else where[:28] + "…"
-        return f"{where:<29} {self.compares:<11} {self.says:>9.4g} {self.holds:>9.4g} {self.slack:>9.4g}  {self.word}"
+        where = where if len(where) <= 24 else where[:23] + "…"
+        return f"{where:<24} {self.compares:<11} {self.says:>9.4g} {self.holds:>9.4g} {self.slack:>9.4g}  {self.word}"
 
     def __str__(self) -> str:
         lines = [f"Note {self.note}, {self.section}: {self.word}"]
@@ -79,6 +86,8 @@ def judge(
     says: float = 0.0,
     holds: float = 0.0,
     want: str = "below",
+    reading: str = "",
+    beyond: float = 0.0,
 ) -> TextbookVerdict:
     """Compare the printed with the computed number: delta, or epsilon for a pure claim, unless another number is named.
 
@@ -91,13 +100,13 @@ def judge(
     over, under = (holds, says) if want == "above" else (says, holds)
     slack = over / under if under else math.inf
     sound = abs(slack - 1) <= MARGIN if want == "equal" else slack >= 1 - MARGIN
-    leaks = privacy and not sound
-    return TextbookVerdict(*where, printed, claimed, true, sound, slack, corrected, evidence, leaks, compares, says, holds)
+    leaks = privacy and not sound and reading in ("", "leaks beyond")
+    return TextbookVerdict(*where, printed, claimed, true, sound, slack, corrected, evidence, leaks, compares, says, holds, reading, beyond)
 
 
 def table(rows: Iterable[TextbookVerdict]) -> str:
     """All rows in eighty columns."""
-    head = f"{'note, section':<29} {'compares':<11} {'printed':>9} {'computed':>9} {'slack':>9}  verdict"
+    head = f"{'note, section':<24} {'compares':<11} {'printed':>9} {'computed':>9} {'slack':>9}  verdict"
     return "\n".join([head, *(repr(row) for row in rows)])
 
 

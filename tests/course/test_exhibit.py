@@ -14,7 +14,7 @@ from sordino.errors import QueryError
 
 
 def test_influence_is_a_straight_line_for_the_mean_and_flat_beyond_the_clip_for_huber():
-    found = sd.lab.influence()
+    found = sd.course.influence()
     mean, robust, middle, real = found.series.values()
     assert np.diff(mean) == pytest.approx(np.diff(found.points))
     assert robust[0] == pytest.approx(robust[5])
@@ -22,12 +22,12 @@ def test_influence_is_a_straight_line_for_the_mean_and_flat_beyond_the_clip_for_
     assert middle[-1] == pytest.approx(1 / (2 * stats.norm.pdf(0)), rel=0.1)
     assert real == pytest.approx(robust, abs=0.1)
     assert found.facts["gross error sensitivity, mean"] == math.inf
-    closer = sd.lab.influence(points=[3.0, 5.0], share=1e-4)
+    closer = sd.course.influence(points=[3.0, 5.0], share=1e-4)
     assert closer.series["Huber, 0.0001 bad"] == pytest.approx(closer.series["Huber"], rel=0.01)
 
 
 def test_one_leverage_point_moves_least_squares_without_limit():
-    found = sd.lab.leverage()
+    found = sd.course.leverage()
     plain, median = (np.array(values) for values in found.series.values())
     assert plain[3:] / plain[2:-1] == pytest.approx(np.full(4, 10.0), rel=0.1)  # ten times the height, ten times the change
     assert plain[-1] > 1e5
@@ -47,11 +47,11 @@ def release(rows, n):
 
 
 def test_the_pair_breaks_the_plug_in_noise_by_formula_and_by_audit():
-    found = sd.lab.plug_in()
+    found = sd.course.plug_in()
     assert min(found.series["true"]) > 0.9
     assert np.all(np.diff(found.series["true"]) > 0)
     assert set(found.series["claimed"]) == {1e-6}
-    one, other = sd.lab.plug_in_tables(101)
+    one, other = sd.course.plug_in_tables(101)
     assert np.sum(one != other) == 1
     seen = sd.lab.audit(release, one, other, claimed=(1.0, 1e-6), trials=2_000, vectorised=True)
     assert seen.verdict == "refuted"
@@ -60,7 +60,7 @@ def test_the_pair_breaks_the_plug_in_noise_by_formula_and_by_audit():
 
 def test_n_times_the_error_of_the_private_estimator_tends_to_the_asymptotic_variance():
     """A hundred pinned tables of each size: what noise adds to their plain error fades, and that error is V up to its own chance."""
-    found = sd.lab.efficiency(sizes=(200, 8_000), repeats=100)
+    found = sd.course.efficiency(sizes=(200, 8_000), repeats=100)
     limit, private, public = found.facts["V"], *(np.array(found.series[name]) for name in ("private", "not private"))
     assert limit == pytest.approx(1 / 0.95, rel=0.01)
     assert private[0] > 1.2 * public[0]
@@ -68,7 +68,7 @@ def test_n_times_the_error_of_the_private_estimator_tends_to_the_asymptotic_vari
     assert public == pytest.approx([limit] * 2, rel=0.3)
 
 
-@pytest.mark.parametrize("made", [sd.lab.influence, sd.lab.leverage, sd.lab.plug_in], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("made", [sd.course.influence, sd.course.leverage, sd.course.plug_in], ids=lambda f: f.__name__)
 def test_an_exhibit_speaks_as_text_picture_json_and_html(made):
     found = made()
     assert all(len(line) <= 80 for line in repr(found).splitlines())
@@ -78,6 +78,6 @@ def test_an_exhibit_speaks_as_text_picture_json_and_html(made):
 
 
 def test_bad_parameters_are_refused():
-    for call in (lambda: sd.lab.leverage(2), lambda: sd.lab.efficiency(repeats=1), lambda: sd.lab.plug_in_tables(1)):
+    for call in (lambda: sd.course.leverage(2), lambda: sd.course.efficiency(repeats=1), lambda: sd.course.plug_in_tables(1)):
         with pytest.raises(QueryError):
             call()

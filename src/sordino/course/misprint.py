@@ -4,22 +4,32 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
-from sordino.mechanisms.textbook.verdict import TextbookVerdict, judge
+from sordino.course.textbook.verdict import TextbookVerdict, judge
 from sordino.privacy.cost import gaussian_delta
 from sordino.sensitivity import exhaustive
+from sordino.sensitivity.influence import planning_bound
+from sordino.sensitivity.location import Location
+from sordino.sensitivity.psi import Ramps, read_curve
 
 __all__ = [
+    "answer_without_noise",
     "deviation_bound",
     "empty_distance",
+    "event_forgotten",
     "garbled_noise",
     "growing_density",
+    "identical_results",
     "influence",
+    "neighbours_of_rows",
     "norms",
+    "one_point_deviation",
     "ridge_row",
     "ridge_solution",
     "runaway_descent",
+    "sample_bound",
     "strict_smoothness",
     "tracing",
     "vanishing_beta",
@@ -30,7 +40,7 @@ NOTHING = (0.0, 0.0)
 
 def _slip(where: tuple[str, str], printed: str, right: str, example: str, **numbers: Any) -> TextbookVerdict:
     """A statement without a guarantee: two numbers that should agree, or be in order."""
-    return judge(where, printed, right, example, claimed=NOTHING, true=NOTHING, **{"want": "equal", **numbers})
+    return judge(where, printed, right, example, claimed=NOTHING, true=NOTHING, **{"want": "equal", "reading": "slip", **numbers})
 
 
 def ridge_solution() -> TextbookVerdict:
@@ -55,7 +65,7 @@ def vanishing_beta() -> TextbookVerdict:
     fixed, vanished = (world.smooth((0, 0, 0), beta) for beta in (1.0, 1e-9))
     example = f"median of (0, 0, 0) in 0..3: S = {fixed:.4g} at beta 1, {vanished:.4g} at beta 1e-9, worst case {world.worst_case():g}"
     where = ("000", "13.3 beta")
-    return _slip(where, "beta decreases to 0", "a fixed public beta > 0", example, compares="S", says=fixed, holds=vanished)
+    return _slip(where, "beta decreases to 0", "a fixed public beta > 0", example, compares="S", says=fixed, holds=vanished, reading="scan")
 
 
 def strict_smoothness() -> TextbookVerdict:
@@ -73,7 +83,7 @@ def growing_density() -> TextbookVerdict:
     printed, right = math.expm1(20.0), -math.expm1(-20.0)
     example = f"mass on [-20, 20]: {printed:.3g} as printed, {right:.9f} with the minus sign"
     where = ("000", "Lemma 13.3 sign")
-    return _slip(where, "h(z) = e^{+|z|}/2^d", "h(z) = e^{-|z|}/2^d", example, compares="mass", says=printed, holds=right)
+    return _slip(where, "h(z) = e^{+|z|}/2^d", "h(z) = e^{-|z|}/2^d", example, compares="mass", says=printed, holds=right, reading="scan")
 
 
 def empty_distance(people: int = 10) -> TextbookVerdict:
@@ -103,7 +113,8 @@ def garbled_noise(epsilon: float = 1.0, delta: float = 1e-6) -> TextbookVerdict:
     garbled, meant = (math.exp(-threshold / scale) / 2 for scale in (epsilon / delta, 1 / epsilon))
     example = f"P(Z > ln(1/delta)/eps) is {garbled:.4f} for the printed Z ~ Lap(eps/delta), {meant:.3g} for Lap(1/eps)"
     where = ("002", "PTR symbols")
-    return _slip(where, "Z ~ Lap(eps/delta)", "Z ~ Lap(1/eps)", example, compares="P(pass)", says=delta, holds=garbled, want="below")
+    numbers: dict[str, Any] = {"compares": "P(pass)", "says": delta, "holds": garbled, "want": "below", "reading": "scan"}
+    return _slip(where, "Z ~ Lap(eps/delta)", "Z ~ Lap(1/eps)", example, **numbers)
 
 
 def runaway_descent(steps: int = 20) -> TextbookVerdict:
@@ -140,7 +151,22 @@ def deviation_bound(n: int = 10**6, epsilon: float = 1.0, delta: float = 1e-6, e
         low, high = (middle, high) if tail(middle) > 1 / middle else (low, middle)
     example = f"a median of zeros and Rs has LS = R; at n = {n:,} the second term is {tail(n):.2g} R; it exceeds R/n up to n = {high:,.0f}"
     formulas = "SS <= max(2 Gamma/n, R exp(-beta(...)))", "a statement about samples, never an S"
-    return _slip(("004", "Chaudhuri-Hsu"), *formulas, example, compares="LS/R", says=tail(n), holds=1.0, want="below")
+    numbers: dict[str, Any] = {"compares": "LS/R", "says": tail(n), "holds": 1.0, "want": "below", "reading": "conditional"}
+    return _slip(("004", "Chaudhuri-Hsu, any table"), *formulas, example, **numbers)
+
+
+def sample_bound(n: int = 40_000, beta: float = 0.3, eta: float = 0.05, width: float = 20.0) -> TextbookVerdict:
+    """The quantiles of the normal law are a sample like the bound has in mind: its smooth sensitivity lies below."""
+    import numpy as np
+    from scipy.special import ndtri
+
+    rows, c, fine = ndtri((np.arange(n) + 0.5) / n), 1.345, 10**8
+    plan = planning_bound(rows, c=c, width=width, n=n, beta=beta, eta=eta)
+    cells = np.floor((rows + width / 2) * fine).astype(np.int64)
+    found = Location(cells, int(width * fine), Ramps.through(*read_curve("huber"), fine)).ladder().smooth(beta) / fine
+    example = f"Huber's location of {n:,} normal quantiles, R = {width:g}, beta = {beta:g}: S = {found:.3g}, the bound {plan:.3g}"
+    formulas = "SS <= max(2 Gamma/n, R exp(-beta(...)))", "as printed: a plan for samples"
+    return _slip(("004", "Chaudhuri-Hsu, a sample"), *formulas, example, compares="S", says=plan, holds=float(found), want="below")
 
 
 def tracing(dimension: int = 1000, n: int = 100, centre: float = 10.0) -> TextbookVerdict:
@@ -150,6 +176,47 @@ def tracing(dimension: int = 1000, n: int = 100, centre: float = 10.0) -> Textbo
         gap, spread = dimension / n, (dimension * size**2 + dimension / n) * (2 - 1 / n)
         return math.erfc(-gap / math.sqrt(2 * spread)) / 2
 
-    example = f"{dimension} columns, {n} people, entries around {centre:g}: AUC {auc(centre):.3f}, less the reference {auc(0):.3f}"
-    formulas = "mean . X_i", "(mean - r) . (X_i - r), r a reference mean"
-    return _slip(("004", "tracing"), *formulas, example, compares="AUC", says=auc(centre), holds=auc(0.0))
+    example = f"{dimension} columns, {n} people: AUC {auc(0):.3f} for centred rows; {auc(centre):.3f} for entries around {centre:g}"
+    formulas = "mean . X_i, rows centred", "(mean - r) . (X_i - r), r a reference mean, for any rows"
+    return _slip(("004", "tracing"), *formulas, example, compares="AUC", says=0.5, holds=auc(0.0), want="above")
+
+
+def answer_without_noise(scale: float = 2.0) -> TextbookVerdict:
+    """The last line of the chain asks for P(f(x') in S); f(x') is no random variable, and A(x') is meant."""
+    noisy = math.exp(-1 / scale) / 2
+    example = f"f(x') = 0, S = [1, oo), Laplace noise of scale {scale:g}: P(f(x') in S) = 0, P(A(x') in S) = {noisy:.4f}"
+    return _slip(("000", "13.3.2 last line"), "P(f(x') in S)", "P(A(x') in S)", example, compares="P", says=0.0, holds=noisy)
+
+
+def event_forgotten() -> TextbookVerdict:
+    """The sum runs over every y outside BAD and not over those in E, with index x' for y, and its value is set equal to a part of it."""
+    whole, part = 3 * (Fraction(1, 4) + Fraction(3, 4)), 3 * Fraction(1, 4)
+    example = f"two coins, eps = ln 3, E = one answer: the sum over all y is {whole}, e^eps P(A(x') in E) = {part}"
+    formulas = "sum over y not in BAD = e^eps P(A(x') in E)", "over y in E and not in BAD, and <="
+    return _slip(("003", "lemma, sum"), *formulas, example, compares="sum", says=float(part), holds=float(whole))
+
+
+def identical_results() -> TextbookVerdict:
+    """Identical results for neighbours are epsilon 0: then all tables have one law, and nothing is computed."""
+    loss = math.log(0.75 / 0.25)
+    example = f"two coins hide an answer and have loss {loss:.4f}; identical results would be loss 0, a constant"
+    formulas = "identical results for x and x'", "laws within a factor e^eps"
+    return _slip(("004", "small changes"), *formulas, example, compares="loss", says=0.0, holds=loss)
+
+
+def neighbours_of_rows(kinds: int = 2, most: int = 3) -> TextbookVerdict:
+    """x, x' in X are single rows; neighbours are tables, vectors of counts in N^X."""
+    tables = {counts for counts in product(range(most + 1), repeat=kinds) if sum(counts) <= most}
+    pairs = sum(sum(abs(a - b) for a, b in zip(x, y, strict=True)) == 1 for x in tables for y in tables) // 2
+    rows = kinds * (kinds - 1) // 2
+    example = f"{kinds} kinds of rows, tables of up to {most}: {rows} pair of rows, {pairs} pairs of tables a row apart"
+    formulas = "for all x, x' in X", "for all x, x' in N^X"
+    return _slip(("004", "definition, tables"), *formulas, example, compares="pairs", says=float(rows), holds=float(pairs))
+
+
+def one_point_deviation(t: float = 0.6) -> TextbookVerdict:
+    """Hoeffding bounds F_n - F at one point; the largest deviation is the inequality of Dvoretzky, Kiefer and Wolfowitz (Massart 1990)."""
+    everywhere, bound = 2 * (1 - t), 2 * math.exp(-2 * t * t)
+    example = f"one uniform row, deviation above {t:g}: never at the point 1/2, somewhere with {everywhere:.2f}; DKW allows {bound:.3f}"
+    formulas = "Hoeffding's inequality", "the inequality of Dvoretzky, Kiefer and Wolfowitz"
+    return _slip(("004", "deviation of F_n"), *formulas, example, compares="P(deviates)", says=0.0, holds=everywhere, want="below")

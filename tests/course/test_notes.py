@@ -4,8 +4,8 @@ import statistics
 
 import pytest
 
+from sordino.course import notes
 from sordino.errors import QueryError
-from sordino.lab import notes
 from sordino.sensitivity import local
 
 

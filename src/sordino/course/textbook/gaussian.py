@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from sordino.mechanisms.textbook.verdict import TextbookVerdict, as_count, first_failure, judge, parameters
+from sordino.course.textbook.verdict import TextbookVerdict, as_count, first_failure, judge, parameters
 from sordino.privacy.cost import gaussian_delta
 
 __all__ = ["rows"]
@@ -33,19 +33,24 @@ def loss_probability(epsilon: Any = 1, delta: Any = 1e-6) -> TextbookVerdict:
     exceeds = _upper_tail(e / mu - mu / 2)
     evidence = f"the tightest Gaussian at this claim has P(loss > eps) = {exceeds:.3g} = {exceeds / d:.1f} delta"
     right = "P(loss > eps) <= delta implies (eps, delta); the converse is false"
-    printed = "eps-DP with probability 1/(1 - delta)"
+    printed = f"eps-DP with probability 1/(1 - delta) = {1 / (1 - d):.7g}, above one"
     where, pair = ("001", "5 meaning of delta"), (e, d)
     return judge(where, printed, right, evidence, claimed=pair, true=pair, compares="P(loss>eps)", says=d, holds=exceeds)
 
 
 def delta_below_one_over_n(n: int = 1000) -> TextbookVerdict:
-    """Publishing every row with probability delta is (0, delta)-DP, and at delta near 1/n it usually publishes somebody."""
+    """Publishing every row with probability delta is (0, delta)-DP; from delta = 1/n on it publishes somebody in 63% of all cases.
+
+    So delta < 1/n is necessary, as the note says. It is not enough: just below 1/n the chance is hardly smaller.
+    """
     size = as_count(n, "n", 2)
-    d = 0.99 / size
-    somebody, pair = -math.expm1(size * math.log1p(-d)), (0.0, d)
-    evidence = f"n = {size}, delta = {d:.3g}: somebody's row is published with probability {somebody:.3f}"
-    where, printed, right = ("001", "5 delta below 1/n"), "delta < 1/n is enough", "delta far below 1/n: n delta is the chance"
-    return judge(where, printed, right, evidence, claimed=pair, true=pair, compares="P(somebody)", says=d, holds=somebody)
+    at, below = (-math.expm1(size * math.log1p(-share / size)) for share in (1, 0.99))
+    pair = (0.0, 1 / size)
+    evidence = f"every one of {size} rows published with probability 1/n: somebody's is with {at:.3f}; with 0.99/n, {below:.3f}"
+    where, printed = ("001", "5 delta below 1/n"), "no delta unless delta < 1/n"
+    right = "necessary; far below 1/n is safe: n delta is the chance"
+    numbers: dict[str, Any] = {"compares": "P(somebody)", "says": 1 - math.exp(-1), "holds": at, "want": "above"}
+    return judge(where, printed, right, evidence, claimed=pair, true=pair, **numbers)
 
 
 def gaussian_garbled(epsilon: Any = 1, delta: Any = 1e-6) -> TextbookVerdict:
@@ -55,7 +60,7 @@ def gaussian_garbled(epsilon: Any = 1, delta: Any = 1e-6) -> TextbookVerdict:
     breaks = first_failure(lambda x: gaussian_delta(x / factor, x) - d, 0.1, 1e3)
     evidence = f"sigma {factor / e:.2f} where {1 / _tight_mu(e, d):.2f} is enough; broken from eps = {breaks:.1f} on at this delta"
     where, printed = ("001", "5 sigma"), "sigma = Delta sqrt(c ln(1/delta))/eps, c^2 >= 2 ln(1.25/delta)"
-    return judge(where, printed, EXACT, evidence, claimed=(e, d), true=(e, gaussian_delta(e / factor, e)))
+    return judge(where, printed, EXACT, evidence, claimed=(e, d), true=(e, gaussian_delta(e / factor, e)), beyond=breaks)
 
 
 def _classic(delta: float) -> float:
@@ -85,6 +90,7 @@ def gaussian_tail(epsilon: Any = 1, delta: Any = 1e-6) -> TextbookVerdict:
         compares="P(BAD)",
         says=math.exp(-t * t),
         holds=_upper_tail(t),
+        reading="slip",
     )
 
 
@@ -94,7 +100,7 @@ def gaussian_any_epsilon(epsilon: Any = 10, delta: Any = 1e-6) -> TextbookVerdic
     breaks = first_failure(lambda x: gaussian_delta(x / _classic(d), x) - d, 0.1, 1e3)
     evidence = f"broken from eps = {breaks:.3f} on at this delta"
     printed, true = "sigma >= Delta_2 sqrt(2 ln(2/delta))/eps", (e, gaussian_delta(e / _classic(d), e))
-    return judge(("004", f"Gaussian, eps={e:g}"), printed, EXACT, evidence, claimed=(e, d), true=true)
+    return judge(("004", f"Gaussian, eps={e:g}"), printed, EXACT, evidence, claimed=(e, d), true=true, beyond=breaks)
 
 
 def rows() -> list[TextbookVerdict]:

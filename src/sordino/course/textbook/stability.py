@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino.mechanisms.textbook.verdict import TextbookVerdict, judge, parameters
+from sordino.course.textbook.verdict import TextbookVerdict, judge, parameters
 from sordino.privacy.witness import weighted_laplace
 
 __all__ = ["rows"]
@@ -61,6 +61,7 @@ def propose_nothing(epsilon: Any = 1, delta: Any = 1e-6) -> TextbookVerdict:
         says=1 - d,
         holds=luck,
         want="above",
+        reading="slip",
     )
 
 
@@ -136,8 +137,9 @@ def histogram_replace(epsilon: Any = 1, delta: Any = 1e-3) -> TextbookVerdict:
     """
     e, d = parameters(epsilon, delta)
     true = 1 - math.exp(-e / 2) * (1 + e / 4)
-    right, evidence = "Lap(2/eps) and the threshold of that scale", "two large bins, one row moved between them"
-    return judge(("002", "histogram, replace"), HISTOGRAM, right, evidence, claimed=(e, d), true=(e, true))
+    right, evidence = "Lap(2/eps) and the threshold of that scale", "two large bins, one row moved between them; not claimed"
+    where = ("002", "histogram, replace")
+    return judge(where, HISTOGRAM, right, evidence, claimed=(e, d), true=(e, true), reading="conditional")
 
 
 def rows() -> list[TextbookVerdict]:

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sordino.course.textbook import estimator
+from sordino.course.textbook.verdict import as_count
 from sordino.errors import QueryError
 from sordino.lab.report import as_html, as_json, say
 from sordino.mechanisms import BoostedRegression
-from sordino.mechanisms.textbook import estimator
-from sordino.mechanisms.textbook.verdict import as_count
 from sordino.noise import draw
 from sordino.pictures import Picture, lines
 from sordino.sensitivity.influence import huber, least_squares, location

@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from sordino.mechanisms.textbook.verdict import TextbookVerdict, as_count, first_failure, judge, parameters
+from sordino.course.textbook.verdict import TextbookVerdict, as_count, first_failure, judge, parameters
 from sordino.privacy.dilation import Dilation
 from sordino.privacy.families import GaussianLaw, GeneralizedCauchy, LaplaceLaw
 from sordino.privacy.number import exact
@@ -54,7 +54,7 @@ def admissible_any(epsilon: Any = 3, delta: Any = 1e-6) -> TextbookVerdict:
     beta = -math.log1p(-w / cut)
     evidence = f"Laplace cut off at {cut:.2f}, beta = {beta:.4f}: an event the neighbour never gives; broken from eps = {breaks:.2f} on"
     printed, right = "every admissible law is (eps, delta)-DP", "(eps, (1 + e^{eps/2}) delta/2), as the proof says"
-    return judge(("000", f"13.3.2 any law, eps={e:g}"), printed, right, evidence, claimed=(e, d), true=(e, lost))
+    return judge(("000", f"13.3.2 any law, eps={e:g}"), printed, right, evidence, claimed=(e, d), true=(e, lost), reading="slip")
 
 
 def one_sided_local(epsilon: Any = 1, delta: Any = 1e-6) -> TextbookVerdict:
@@ -159,7 +159,8 @@ def smooth_scalar(epsilon: Any = 1, delta: Any = 1e-6) -> TextbookVerdict:
     breaks = first_failure(lambda x: attained(x) - d, 0.1, 100.0)
     evidence = f"broken from eps = {breaks:.2f} on at this delta; NRS 2007 ask for eps < 1"
     printed, right = "beta = eps/(2 ln(1/delta)), Lap(2 SS/eps)", "beta = eps/(2 ln(2/delta)) and eps < 1, or " + CERTIFIED
-    return judge(("004", f"smooth, 1-D, eps={e:g}"), printed, right, evidence, claimed=(e, d), true=(e, true))
+    where = ("004", f"smooth, 1-D, eps={e:g}")
+    return judge(where, printed, right, evidence, claimed=(e, d), true=(e, true), beyond=breaks)
 
 
 def _vector_delta(epsilon: float, beta: float, p: int) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from sordino.mechanisms.textbook.verdict import TextbookVerdict, as_count, judge, parameters
+from sordino.course.textbook.verdict import TextbookVerdict, as_count, judge, parameters
 from sordino.privacy.dilation import Dilation
 from sordino.privacy.families import LaplaceLaw
 
@@ -62,8 +62,8 @@ def mean_any_change(epsilon: Any = 1, n: int = 10) -> TextbookVerdict:
     size = as_count(n, "n", 2)
     true = (e, max(_mean_delta(e, size), _mean_delta(e, size - 1)))
     evidence = f"n = {size}: one row deleted makes two scales; the proof's 1/n is right for a changed row only"
-    where = ("004", "Laplace mean, delete one")
-    return judge(where, "mean + Z/(n eps)", "as note 001 section 2.1", evidence, claimed=(e, 0.0), true=true)
+    where, right = ("004", "Laplace mean, delete one"), "as note 001 section 2.1"
+    return judge(where, "mean + Z/(n eps)", right, evidence, claimed=(e, 0.0), true=true, reading="conditional")
 
 
 def _laplace_variance(b: float) -> float:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from sordino.mechanisms.textbook import additive, estimator, gaussian, smooth, stability
-from sordino.mechanisms.textbook.verdict import TextbookVerdict, table
+from sordino.course.textbook import additive, estimator, gaussian, smooth, stability
+from sordino.course.textbook.verdict import TextbookVerdict, table
 
 __all__ = ["TextbookVerdict", "table", "verdicts"]
 
