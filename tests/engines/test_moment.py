@@ -13,8 +13,8 @@ from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
 from sordino.schema.frame import Frame
 from sordino.session.rehearsal import Nobody
-from sordino.summaries.moment import FINE, LINK, ONE, Gradient, Gram, Term, link
-from sordino.summaries.product import direction, products, quantised
+from sordino.summaries.moment import FINE, GRAIN, LINK, ONE, Gradient, Gram, Lengths, Outer, Term, link
+from sordino.summaries.product import direction, lengths, outer, products, quantised
 
 from .reference import Reference
 from .tables import COLUMNS, FRAMES, awkward
@@ -22,7 +22,7 @@ from .tables import COLUMNS, FRAMES, awkward
 CHOSEN = ("rows", "rows by", "rows by public", "people", "people by", "people by public", "one row each", "nothing but rows")
 
 
-def questions(frame: Frame) -> list[Gram | Gradient]:
+def questions(frame: Frame) -> list[Gram | Gradient | Lengths | Outer]:
     numbers = tuple(Term(column.name) for column in frame.columns[:3])
     flags = tuple(Term(index=i) for i in range(len(frame.counted)))[:2]
     terms, required = (Term(), *numbers[1:], *flags), (0,) if frame.counted else ()
@@ -37,6 +37,14 @@ def questions(frame: Frame) -> list[Gram | Gradient]:
         Gradient(terms, target, theta, norm=ONE // 2, order=1),
         Gradient(terms, label, tuple(9 * t for t in theta), "logistic", norm=ONE),
         Gradient(terms, label, theta, "logistic"),
+        Gradient(terms, target, theta, clip=8 * ONE, norm=ONE // 3, each=True),
+        Gradient(terms, label, theta, "logistic", norm=ONE // 2, cap=ONE + ONE // 9, each=True, required=required),
+        Lengths(terms, target, (ONE // 2, ONE, 2 * ONE)),
+        Lengths(terms, target, (0, ONE // 7, ONE, 3 * ONE), theta, required),
+        Outer(terms, target, "rows", 2 * ONE, cap=ONE + ONE // 7),
+        Outer(terms, label, "curvature", ONE // 3, theta, cap=2 * ONE),
+        Outer(terms, target, "residual", ONE // 5, theta, required=required),
+        Outer(terms, label, "residual", ONE, theta, "logistic", cap=2 * ONE),
     ]
 
 
@@ -79,6 +87,10 @@ def test_the_array_reference_is_the_engine() -> None:
             slope = bounded.ask(request)
             vector, cells = direction(rows, y if request.loss == "huber" else flag, request)
             assert (slope.values[0].tolist(), slope.octaves[0].tolist()) == (vector.tolist(), cells.tolist())
+        cells = Lengths(terms, target, tuple(ONE * j // 5 for j in range(1, 12)), theta)
+        assert bounded.ask(cells).values[0].tolist() == lengths(rows, y, cells).tolist()
+        for asked in (Outer(terms, target, "rows", ONE, cap=ONE), Outer(terms, target, "residual", ONE // 2, theta)):
+            assert bounded.ask(asked).values[0].tolist() == outer(rows, y, asked).tolist()
 
 
 def test_more_rows_than_doubles_add_up_are_added_as_integers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,6 +131,16 @@ def test_rows_in_any_order_and_any_company_add_the_same() -> None:
             assert (rest[0] + alone[0]).tolist() == total.tolist()
             if request.norm is not None:
                 assert np.linalg.norm(alone[0].astype(float)) <= request.norm * ONE
+
+
+@pytest.mark.parametrize("of", ["rows", "curvature", "residual"])
+def test_no_row_adds_more_than_the_longest_vector_to_an_outer_product(of: str) -> None:
+    rng = np.random.default_rng(4)
+    rows = np.column_stack([np.full(400, float(ONE)), quantised(rng.uniform(-2, 2, (400, 4)), -1.0, 1.0)])
+    y = quantised(rng.uniform(-2, 2, 400), -1.0, 1.0)
+    request = Outer((), Term(), of, ONE // 3, tuple(int(t) for t in rng.integers(-3 * FINE, 3 * FINE, 5)), cap=ONE + ONE // 4)
+    largest = max(float(np.trace(outer(rows[i : i + 1], y[i : i + 1], request).astype(float))) for i in range(400))
+    assert 0.99 * GRAIN**2 <= largest <= (GRAIN + 1) ** 2
 
 
 def test_no_point_of_the_link_is_near_a_tie() -> None:

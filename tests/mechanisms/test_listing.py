@@ -20,6 +20,7 @@ from sordino.mechanisms import (
     JointTop,
     Laplace,
     LaplaceHistogram,
+    LeastSquares,
     NoisyDescent,
     NoisyMax,
     NormalEquations,
@@ -80,6 +81,8 @@ MAKERS = {
     "NormalEquations": lambda e: NormalEquations(e, SMALL, 11),
     "NormalEquations, replace": lambda e: NormalEquations(e, SMALL, 4, "replace", 3),
     "BoostedRegression": lambda e: BoostedRegression(e, SMALL, 11),
+    "LeastSquares": lambda e: LeastSquares(e, SMALL, 11),
+    "LeastSquares, replace": lambda e: LeastSquares(e, SMALL, 4, "replace", 3),
     "BoostedRegression, replace": lambda e: BoostedRegression(e, SMALL, 4, relation="replace", max_rows=3),
     "NoisyDescent": lambda e: NoisyDescent(e, dimension=3),
     "NoisyDescent, Gaussian": lambda e: NoisyDescent(e, SMALL, 80, dimension=65, loss="logistic"),
@@ -215,6 +218,7 @@ GOOD = {
     SmoothVector: {},
     NormalEquations: {"delta": SMALL},
     BoostedRegression: {"delta": SMALL},
+    LeastSquares: {"delta": SMALL},
     NoisyDescent: {},
 }
 

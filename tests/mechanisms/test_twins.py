@@ -22,6 +22,7 @@ from sordino.mechanisms import (
     JointTop,
     Laplace,
     LaplaceHistogram,
+    LeastSquares,
     NoisyDescent,
     NoisyMax,
     NormalEquations,
@@ -191,6 +192,7 @@ BY_CERTIFICATE = [
     quieter(SmoothVector, "s")(1, 5, noise="laplace", delta=SMALL),
     quieter(NormalEquations, "scales")(1, SMALL, 3),
     quieter(BoostedRegression, "scales")(1, SMALL, 3),
+    quieter(LeastSquares, "scales")(1, SMALL, 3),
     quieter(NoisyDescent, "scales")(1),
     quieter(NoisyDescent, "scales")(1, SMALL, loss="logistic"),
 ]

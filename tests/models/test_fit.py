@@ -106,7 +106,7 @@ def test_a_ledger_for_others_is_not_charged(tmp_path):
     with book(delta=0) as pure:
         with pytest.raises(QueryError, match="SRD-102"):
             PrivateLinearRegression(epsilon=1, **BOX, ledger=pure).fit(X, Y)
-        PrivateLinearRegression(epsilon=1, delta=0, **BOX, ledger=pure).fit(X, Y)
+        PrivateLinearRegression(epsilon=1, delta=0, method="smooth", **BOX, ledger=pure).fit(X, Y)
         assert pure.spent == 1
     for ledger in (7, object(), tmp_path / "nothing.ledger"):
         with pytest.raises(sd.errors.SordinoError):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sordino.mechanisms.joint_top import JointTop
     from sordino.mechanisms.laplace import Laplace
     from sordino.mechanisms.laplace_histogram import LaplaceHistogram
+    from sordino.mechanisms.least_squares import LeastSquares
     from sordino.mechanisms.noisy_descent import NoisyDescent
     from sordino.mechanisms.noisy_max import NoisyMax
     from sordino.mechanisms.normal_equations import NormalEquations
@@ -45,6 +46,7 @@ __all__ = [
     "JointTop",
     "Laplace",
     "LaplaceHistogram",
+    "LeastSquares",
     "Mechanism",
     "NoisyDescent",
     "NoisyMax",

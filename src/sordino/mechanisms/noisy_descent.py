@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino.errors import QueryError
-from sordino.mechanisms.boosted_regression import whole_theta
+from sordino.mechanisms.estimate import whole_theta
 from sordino.mechanisms.laplace import as_dimension, check_scale
 from sordino.mechanisms.listing import claim, listed
 from sordino.mechanisms.normal_equations import as_rows, columns

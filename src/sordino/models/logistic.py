@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from sordino.errors import QueryError
 from sordino.mechanisms.noisy_descent import NoisyDescent
-from sordino.models.box import Box, as_box
-from sordino.models.estimator import Private, unscaled
+from sordino.models.box import Box
+from sordino.models.estimator import Private
 from sordino.models.rows import Rows
 from sordino.models.way import Descent, Way
 from sordino.privacy.number import as_delta, as_epsilon, shown
@@ -67,11 +67,9 @@ class PrivateLogisticRegression(ClassifierMixin, Private):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any) -> Any:
         """Pay, look, draw. Sets coef_, intercept_, classes_ and card_."""
-        released = self._released(X, y)
-        box = as_box(self.bounds_X, self.n_features_in_, "bounds_X")
-        line, level, _ = unscaled(released, box, None)
-        self.coef_, self.intercept_ = line[None, :], np.array([level])
-        self.classes_, self.coef_interval_, self.card_ = np.array(self._labels()), None, released.card
+        line = self._settle(self._released(X, y))
+        self.coef_, self.intercept_ = line[None, 1:], line[:1]
+        self.classes_, self.coef_interval_ = np.array(self._labels()), None
         return self
 
     def decision_function(self, X: Any) -> Floats:

@@ -231,15 +231,19 @@ class Query(Verbs):
 
         return max(filter(enough, self.recorded()), key=lambda found: found.cost.exact.epsilon, default=None)
 
-    def interval(self, release: Release, level: float) -> tuple[Any, Any] | None:
-        """The interval of one of this question's answers at another level, from its recorded draws."""
+    def interval(self, release: Release, level: float, *, population: bool = False) -> tuple[Any, Any] | None:
+        """The interval of one of this question's answers at another level, from its recorded draws; or that about the population."""
         name, own = release.names[0], release.cost.exact
         step = self.settle(own.epsilon, own.delta).steps.get(name)
         cells = release.raw.get(name)
         if step is not None and cells:
             answer = Answer(release.value, release.low, release.high, raw=tuple(cells[0]))
             if step.interval(answer, 0.95) == (release.low, release.high):  # the table's declarations may have changed since
-                return step.interval(answer, level)
+                if not population:
+                    return step.interval(answer, level)
+                if hasattr(step, "population"):
+                    wide: tuple[Any, Any] | None = step.population(answer, level)
+                    return wide
         raise QueryError("SRD-103", "this interval is known at 95% only.", "Ask for interval(0.95).")
 
     def improve(self, *, within: Any, analyst: str | None = None) -> Release:

@@ -9,18 +9,20 @@ from typing import Any
 
 from sordino.errors import QueryError
 from sordino.mechanisms.boosted_regression import BoostedRegression
+from sordino.mechanisms.least_squares import LeastSquares
 from sordino.mechanisms.noisy_descent import NoisyDescent
 from sordino.schema.column import Column
 from sordino.schema.normal import canonical
 from sordino.statistics.port import Context, Plain, Ways
 from sordino.statistics.regression_formula import Formula, parse
 from sordino.statistics.regression_setting import Setting
-from sordino.statistics.regression_step import RoundsStep, SquaresStep
+from sordino.statistics.regression_step import FitStep, GroupsStep, RoundsStep
 from sordino.summaries.moment import COARSE
 
 __all__ = ["LOSSES", "Regression", "regress"]
 
 LOSSES = ("squares", "huber", "logistic")
+SQUARES = "this table's least squares of the clamped rows"  # what is estimated
 
 
 @dataclass(frozen=True)
@@ -56,22 +58,25 @@ class Regression(Plain):
     @property
     def without_delta(self) -> tuple[str, str]:
         """What to say where there is no delta, and what to do instead."""
-        mechanism = "NormalEquations" if self.loss == "squares" else "BoostedRegression"
+        mechanism = "LeastSquares" if self.loss == "squares" else "BoostedRegression"
         what = f'a regression with loss="{self.loss}" is released by {mechanism}, whose Gaussian noise takes a delta, and there is none.'
-        pure = 'loss="logistic" for a bool target, or PrivateLinearRegression(delta=0) of sordino.models for rows in memory'
+        pure = 'loss="logistic" for a bool target, or PrivateLinearRegression(delta=0, method=...) of sordino.models'
         return what, f"Give delta=1e-6 from a budget that has a delta. Without one: {pure}."
 
     def ways(self, epsilon: Fraction, delta: Fraction, context: Context) -> Ways:
         if not delta and self.needs_delta(context):
             raise QueryError("SRD-102", *self.without_delta)
         setting = Setting(self.formula, context.columns, self.first)
-        if self.loss == "squares":
-            return {"gaussian": lambda: SquaresStep(replace(setting, bits=COARSE), epsilon, delta, context)}
+        if self.loss == "squares" and context.grouped:
+            return {"gaussian": lambda: GroupsStep(replace(setting, bits=COARSE), epsilon, delta, context, SQUARES)}
         if context.grouped:
             raise QueryError("SRD-208", f'loss="{self.loss}" has no groups.', "Use where(...) for one group at a time, or least squares.")
         unit, d = context.unit, len(setting.terms) - 1
         facts: dict[str, Any] = {"relation": unit.relation.value, "max_rows": unit.max_rows}
         facts |= {"terms": setting.terms, "required": setting.required}
+        if self.loss == "squares":
+            squares = LeastSquares(epsilon, delta, d, **facts)
+            return {"gaussian": lambda: FitStep(setting, squares, SQUARES)}
         if self.loss == "huber":
             rounds = BoostedRegression(epsilon, delta, d, clip=Fraction(27, 20), **facts)
             return {"gaussian": lambda: RoundsStep(setting, rounds)}

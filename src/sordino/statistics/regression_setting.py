@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -78,3 +78,10 @@ class Setting:
 
     def named(self, values: Floats) -> dict[str, float]:
         return dict(zip(self.names, values.tolist(), strict=True))
+
+    def placed(self, theta: Sequence[float]) -> Floats:
+        """Coefficients in the columns' units."""
+        matrix, level = self.back
+        value = matrix @ np.array(theta)
+        value[0] += level
+        return np.asarray(value)
