@@ -21,6 +21,7 @@ from sordino.mechanisms import (
     Laplace,
     LaplaceHistogram,
     LeastSquares,
+    LogisticRegression,
     NoisyDescent,
     NoisyMax,
     NormalEquations,
@@ -83,6 +84,8 @@ MAKERS = {
     "BoostedRegression": lambda e: BoostedRegression(e, SMALL, 11),
     "LeastSquares": lambda e: LeastSquares(e, SMALL, 11),
     "LeastSquares, replace": lambda e: LeastSquares(e, SMALL, 4, "replace", 3),
+    "LogisticRegression": lambda e: LogisticRegression(e, SMALL, 11),
+    "LogisticRegression, replace": lambda e: LogisticRegression(e, SMALL, 4, "replace", 3),
     "BoostedRegression, replace": lambda e: BoostedRegression(e, SMALL, 4, relation="replace", max_rows=3),
     "NoisyDescent": lambda e: NoisyDescent(e, dimension=3),
     "NoisyDescent, Gaussian": lambda e: NoisyDescent(e, SMALL, 80, dimension=65, loss="logistic"),
@@ -146,6 +149,7 @@ def test_certificates_do_not_drown_a_small_delta_in_rounding(name, delta, monkey
 
 # what is wrong, and for which parameters it is wrong
 WRONG = {
+    "capped": [1, None, "yes"],
     "epsilon": [0, -1, math.inf, math.nan, 1e9, True, None, "x", "1/0", [1], 1j],
     "delta": [1, 1.5, 0, -1e-9, math.nan, math.inf, True, None, "x"],
     "beta": [0, -1, math.nan, math.inf, True, "x", 200],
@@ -219,6 +223,7 @@ GOOD = {
     NormalEquations: {"delta": SMALL},
     BoostedRegression: {"delta": SMALL},
     LeastSquares: {"delta": SMALL},
+    LogisticRegression: {"delta": SMALL},
     NoisyDescent: {},
 }
 

@@ -11,7 +11,7 @@ import pytest
 
 from sordino.errors import QueryError
 from sordino.lab.recording import record
-from sordino.mechanisms import BoostedRegression, LeastSquares, NoisyDescent, NormalEquations
+from sordino.mechanisms import BoostedRegression, LeastSquares, LogisticRegression, NoisyDescent, NormalEquations
 from sordino.mechanisms.estimate import whole_theta
 from sordino.mechanisms.gaussian import largest_mu
 from sordino.mechanisms.normal_equations import solved, swapped
@@ -56,6 +56,8 @@ def spent(mechanism: object, one: list, other: list) -> float:
     [
         NormalEquations(1, SMALL, 3),
         LeastSquares(1, SMALL, 3),
+        LogisticRegression(1, SMALL, 3),
+        LogisticRegression(1, SMALL, 3, capped=False),
         BoostedRegression(1, SMALL, 3, rounds=4),
         BoostedRegression(1, SMALL, 3, rounds=2, clip="1.35"),
         NoisyDescent(1, SMALL, rounds=4, dimension=3, bound="0.7"),
@@ -78,6 +80,7 @@ def test_no_added_row_moves_the_draws_by_more_than_the_price(mechanism: object) 
     [
         NormalEquations(1, SMALL, 3, "replace"),
         LeastSquares(1, SMALL, 3, "replace"),
+        LogisticRegression(1, SMALL, 3, "replace"),
         BoostedRegression(1, SMALL, 3, rounds=3, relation="replace"),
         NoisyDescent(1, SMALL, rounds=3, dimension=3, size=40, relation="replace"),
         NoisyDescent(1, rounds=3, dimension=3, size=40, relation="replace"),
@@ -94,13 +97,13 @@ def test_no_replaced_row_moves_the_draws_by_more_than_the_price(mechanism: objec
 def test_the_price_of_added_rows_does_not_cover_replaced_ones() -> None:
     """The broken twin: the same mechanism, asked about the other relation."""
     price = float(largest_mu(Fraction(1), SMALL))
-    for mechanism in (NormalEquations(1, SMALL, 3), LeastSquares(1, SMALL, 3), BoostedRegression(1, SMALL, 3, rounds=3)):
+    for mechanism in (NormalEquations(1, SMALL, 3), LeastSquares(1, SMALL, 3), LogisticRegression(1, SMALL, 3)):
         assert max(spent(mechanism, [*BASE, a], [*BASE, b]) for a, b in itertools.product(CORNERS, CORNERS)) > price
 
 
 def test_a_person_with_three_rows_is_within_the_price_of_three() -> None:
     price = float(largest_mu(Fraction(1), SMALL))
-    for kind in (NormalEquations, LeastSquares, BoostedRegression):
+    for kind in (NormalEquations, LeastSquares, LogisticRegression, BoostedRegression):
         three, one = kind(1, SMALL, 3, max_rows=3), kind(1, SMALL, 3)
         person = [[1.0, 1.0, 1.0]] * 3
         assert spent(three, BASE, [*BASE, *person]) <= price

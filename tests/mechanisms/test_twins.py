@@ -23,6 +23,7 @@ from sordino.mechanisms import (
     Laplace,
     LaplaceHistogram,
     LeastSquares,
+    LogisticRegression,
     NoisyDescent,
     NoisyMax,
     NormalEquations,
@@ -193,6 +194,7 @@ BY_CERTIFICATE = [
     quieter(NormalEquations, "scales")(1, SMALL, 3),
     quieter(BoostedRegression, "scales")(1, SMALL, 3),
     quieter(LeastSquares, "scales")(1, SMALL, 3),
+    quieter(LogisticRegression, "scales")(1, SMALL, 3),
     quieter(NoisyDescent, "scales")(1),
     quieter(NoisyDescent, "scales")(1, SMALL, loss="logistic"),
 ]

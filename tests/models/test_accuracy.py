@@ -124,13 +124,23 @@ def test_intervals_about_the_rows_and_about_the_population():
             call()
 
 
-def test_logistic_regression_separates_what_can_be_separated():
-    x, y = line(9, normal)
-    labels = np.where(y > 0.1, "b", "a")
-    for options in ({}, {"delta": 0}, {"size": 4_000}, {"relation": "replace", "size": 4_000}):
-        model = PrivateLogisticRegression(epsilon=3, bounds_X=(-1, 1), classes=("a", "b"), **options).fit(x, labels)
-        assert model.score(x, labels) > 0.75
+def test_logistic_regression_finds_the_odds_and_not_only_the_side():
+    """Coefficients, chances and intervals; rescaled features have rescaled coefficients."""
+    rng = np.random.default_rng(9)
+    x = rng.uniform(0, 10, (20_000, 2))
+    odds = -1 + x @ [0.4, -0.2]
+    labels = np.where(rng.random(20_000) < 1 / (1 + np.exp(-odds)), "b", "a")
+    for options in ({}, {"cap": False}, {"relation": "replace", "size": 20_000}):
+        model = PrivateLogisticRegression(epsilon=3, bounds_X=(0, 10), classes=("a", "b"), **options).fit(x, labels)
+        assert model.coef_[0] == pytest.approx([0.4, -0.2], abs=0.04)
+        assert model.intercept_[0] == pytest.approx(-1, abs=0.25)
         chances = model.predict_proba(x)
         assert chances.sum(axis=1) == pytest.approx(np.ones(len(x)))
         assert np.exp(model.predict_log_proba(x)) == pytest.approx(chances)
+        assert chances[:, 1].mean() == pytest.approx((labels == "b").mean(), abs=0.02)
         assert model.classes_.tolist() == ["a", "b"]
+        assert model.score(x, labels) > 0.68
+        assert model.coef_interval_.shape == (2, 2)
+        assert np.diff(model.coef_interval_).max() < 0.2
+    with pytest.raises(QueryError, match="SRD-102"):
+        PrivateLogisticRegression(epsilon=3, delta=0, bounds_X=(0, 10), classes=("a", "b")).fit(x, labels)

@@ -22,7 +22,7 @@ MODELS = [
     PrivateLinearRegression(**{**NUMBERS, "epsilon": 0.5}, delta=0, method="smooth"),
     PrivateLinearRegression(**NUMBERS, method="adassp"),
     PrivateHuberRegressor(**NUMBERS, rounds=2),
-    PrivateLogisticRegression(epsilon=1, bounds_X=(-10, 10), classes=(0, 1), rounds=20),
+    PrivateLogisticRegression(epsilon=1, bounds_X=(-10, 10), classes=(0, 1)),
     BoundedScaler(bounds=(-10, 10)),
 ]
 

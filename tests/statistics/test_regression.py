@@ -13,9 +13,11 @@ from sordino.engines.moment import gram_text
 from sordino.engines.scan import Scan
 from sordino.engines.text import Text
 from sordino.errors import QueryError
+from sordino.mechanisms.estimate import Estimate
 from sordino.mechanisms.gaussian import largest_mu
 from sordino.noise import draw
 from sordino.schema.column import Column
+from sordino.statistics.port import Answer
 from sordino.statistics.regression_formula import parse
 
 COLUMNS = {
@@ -84,8 +86,13 @@ def test_with_little_noise_the_coefficients_are_the_least_squares():
         assert robust.value["age"] == pytest.approx(truth[1], abs=0.1)
         odds = held.regress("hi ~ age", loss="logistic").release(epsilon=100, delta=1e-4)
         assert odds.value["age"] > 0.05
+        assert held.logistic("hi ~ age").release(epsilon=100, delta=1e-4).recalled
+        assert odds.low["age"] < odds.value["age"] < odds.high["age"]
+        wide = odds.interval(kind="total")
+        assert wide[0]["age"] < odds.low["age"]
         assert found.bar == "bound"
-        assert robust.bar == odds.bar == "none"
+        assert odds.bar == "bound"
+        assert robust.bar == "none"
         assert found.to_dict()["term"] == ["intercept", "age", "sex=m", "sex=x"]
         assert found.card["mechanism"] == "LeastSquares"
         assert "least squares" in str(found)
@@ -218,24 +225,37 @@ def test_without_a_delta_the_mechanism_and_the_pure_way_are_named_and_nothing_is
     rows = town(200)
     facts = {"columns": {"age": {"type": "int", "bounds": (0, 100)}, "hi": "bool"}, "bounds": {"cost": (0, 400)}}
     with sd.table(rows, **facts, budget=budget, ledger=":memory:") as held:
-        for loss, name in (("squares", "LeastSquares"), ("huber", "BoostedRegression")):
-            for ask in (held.regress("cost ~ age", loss=loss).release, held.regress("cost ~ age", loss=loss).explain):
+        for loss, name in (("squares", "LeastSquares"), ("huber", "BoostedRegression"), ("logistic", "LogisticRegression")):
+            formula = f"{'hi' if loss == 'logistic' else 'cost'} ~ age"
+            for ask in (held.regress(formula, loss=loss).release, held.regress(formula, loss=loss).explain):
                 with pytest.raises(QueryError, match=name) as caught:
                     ask(epsilon=1, delta=0)
                 assert caught.value.code == "SRD-102"
                 assert "PrivateLinearRegression(delta=0" in caught.value.fix
                 assert "keys" not in str(caught.value)
         assert held.budget.spent == 0
-        pure = held.regress("hi ~ age", loss="logistic").release(epsilon=1, delta=0)
-        assert pure.cost.delta == 0
-        assert pure.mechanism == "NoisyDescent"
-        assert held.budget.spent == 1
 
 
 def test_a_logistic_regression_takes_the_delta_it_is_offered():
     with table(town(200)) as held:
         assert held.regress("hi ~ age", loss="logistic").release(epsilon=1).cost.delta > 0
         assert held.regress("hi ~ age", loss="logistic").release(epsilon=1, delta=1e-6, fresh=True).cost.delta == pytest.approx(1e-6)
+
+
+def test_the_preview_says_from_public_facts_that_rows_are_too_few():
+    for ask, few, many in (("logistic", "hi ~ age", 400), ("regress", "cost ~ age", 60)):
+        rows = town(50)
+        with table(rows, size=many) as held:
+            assert "rows are not enough at this price" in str(getattr(held, ask)(few).preview(epsilons=[0.1], delta=1e-6))
+            assert held.budget.spent == 0
+            (step,) = getattr(held, ask)(few).settle(0.1, 1e-6).steps.values()
+            unknown = Estimate.made([0, 0], np.eye(2) * 4, np.eye(2), np.eye(2), rows=50, clipped=7.0)
+            known = Estimate.made([0, 0], np.eye(2) / 100, np.eye(2), np.eye(2), rows=50, clipped=7.0)
+            said = [step.said([Answer({}, raw=found.numbers())]) for found in (unknown, known)]
+            assert ["say nothing about age" in text for text in said] == [True, False]
+            assert "about 7 of 50 rows" in said[0]
+        with table(rows, size=10**6) as held:
+            assert "not enough" not in str(getattr(held, ask)(few).preview(epsilons=[1], delta=1e-6))
 
 
 @pytest.mark.parametrize("loss", ["squares", "huber", "logistic"])

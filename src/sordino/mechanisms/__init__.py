@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sordino.mechanisms.laplace import Laplace
     from sordino.mechanisms.laplace_histogram import LaplaceHistogram
     from sordino.mechanisms.least_squares import LeastSquares
+    from sordino.mechanisms.logistic_regression import LogisticRegression
     from sordino.mechanisms.noisy_descent import NoisyDescent
     from sordino.mechanisms.noisy_max import NoisyMax
     from sordino.mechanisms.normal_equations import NormalEquations
@@ -47,6 +48,7 @@ __all__ = [
     "Laplace",
     "LaplaceHistogram",
     "LeastSquares",
+    "LogisticRegression",
     "Mechanism",
     "NoisyDescent",
     "NoisyMax",

@@ -88,6 +88,16 @@ class LeastSquares:
         price = Portions(self.epsilon, self.delta)
         return tuple(price.scale(reach, share) for reach, share in zip(self.reaches, (*SHARES, MEAT), strict=True))
 
+    @property
+    def hopeless(self) -> float:
+        """The deviation of the prior of a slope: an error as large says nothing."""
+        return 2 / math.sqrt(self.dimension)
+
+    def expected(self, rows: int) -> float:
+        """The standard error that noise leaves a slope, from public facts: features spread over their bounds, residuals of a third."""
+        noise = float(self.scales[3] / UNIT) * math.sqrt(self.dimension) / 3
+        return 3 * math.hypot(noise, float(self.scales[0] / UNIT) * self.hopeless) / rows
+
     def certificate(self) -> Certificate:
         price = Portions(self.epsilon, self.delta)
         moved = f"one unit is at most {self.max_rows} rows in [-1, 1]"

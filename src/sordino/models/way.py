@@ -14,7 +14,7 @@ import numpy as np
 from sordino.mechanisms.boosted_regression import BoostedRegression
 from sordino.mechanisms.estimate import Estimate
 from sordino.mechanisms.least_squares import LeastSquares
-from sordino.mechanisms.noisy_descent import NoisyDescent
+from sordino.mechanisms.logistic_regression import LogisticRegression
 from sordino.mechanisms.normal_equations import NormalEquations, columns, solved
 from sordino.mechanisms.quantile_exponential import QuantileExponential
 from sordino.mechanisms.smooth_vector import SmoothVector
@@ -27,7 +27,7 @@ from sordino.sensitivity.scale import ScaleLadder
 from sordino.summaries import Ask, Draw, Rung
 from sordino.summaries.moment import ONE, Gram
 
-__all__ = ["Boosted", "Descent", "Equations", "SmoothRidge", "Squares", "TheilSen", "Way"]
+__all__ = ["Boosted", "Equations", "Odds", "SmoothRidge", "Squares", "TheilSen", "Way"]
 
 Found = Mapping[str, Any]  # theta, and where the noise has a public scale the estimate or the margin
 
@@ -97,14 +97,14 @@ class Boosted(_Single):
 
 
 @dataclass(frozen=True)
-class Descent(_Single):
-    """Logistic regression by noisy descent."""
+class Odds(_Single):
+    """Logistic regression in rounds that are pooled."""
 
-    mechanism: NoisyDescent
-    name: str = "NoisyDescent"
+    mechanism: LogisticRegression
+    name: str = "LogisticRegression"
 
     def converse(self, ask: Ask, draw: Draw) -> Found:
-        return {"theta": self.mechanism.release(ask, draw)}
+        return _found(self.mechanism.release(ask, draw))
 
 
 @dataclass(frozen=True)

@@ -107,6 +107,10 @@ class Verbs:
         """The coefficients of a linear predictor, such as "cost ~ age + C(sex)"; loss "squares", "huber" or, for a bool, "logistic"."""
         return self._ask(statistics.regress(formula, self._declared(), loss=loss))
 
+    def logistic(self, formula: str) -> Any:
+        """Logistic regression: the coefficients of the log odds of a bool, such as "smoker ~ age + C(sex)"."""
+        return self._ask(statistics.regress(formula, self._declared(), loss="logistic"))
+
     def _declared(self) -> Any:
         raise NotImplementedError
 

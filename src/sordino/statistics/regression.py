@@ -10,7 +10,7 @@ from typing import Any
 from sordino.errors import QueryError
 from sordino.mechanisms.boosted_regression import BoostedRegression
 from sordino.mechanisms.least_squares import LeastSquares
-from sordino.mechanisms.noisy_descent import NoisyDescent
+from sordino.mechanisms.logistic_regression import LogisticRegression
 from sordino.schema.column import Column
 from sordino.schema.normal import canonical
 from sordino.statistics.port import Context, Plain, Ways
@@ -23,6 +23,7 @@ __all__ = ["LOSSES", "Regression", "regress"]
 
 LOSSES = ("squares", "huber", "logistic")
 SQUARES = "this table's least squares of the clamped rows"  # what is estimated
+ODDS = "the log odds of this table's clamped rows, unusually long rows counting less"
 
 
 @dataclass(frozen=True)
@@ -52,16 +53,17 @@ class Regression(Plain):
         return {"statistic": "regress", "target": self.formula.target.name, "terms": names, "keys": keys, "loss": self.loss}
 
     def needs_delta(self, context: Context) -> bool:
-        """Descent of the logistic loss has a pure form; sums of products and rounds on clipped residuals have Gaussian noise."""
-        return self.loss != "logistic"
+        """Always: every draw of a regression is Gaussian."""
+        return True
 
     @property
     def without_delta(self) -> tuple[str, str]:
         """What to say where there is no delta, and what to do instead."""
-        mechanism = "LeastSquares" if self.loss == "squares" else "BoostedRegression"
+        mechanism = {"squares": "LeastSquares", "huber": "BoostedRegression", "logistic": "LogisticRegression"}[self.loss]
         what = f'a regression with loss="{self.loss}" is released by {mechanism}, whose Gaussian noise takes a delta, and there is none.'
-        pure = 'loss="logistic" for a bool target, or PrivateLinearRegression(delta=0, method=...) of sordino.models'
-        return what, f"Give delta=1e-6 from a budget that has a delta. Without one: {pure}."
+        buys = "A delta buys noise that grows with the root of the number of sums instead of with their number."
+        pure = "For one predictor in memory PrivateLinearRegression(delta=0, method=\"theil_sen\") of sordino.models does without."
+        return what, f"Give delta=1e-6 from a budget that has a delta. {buys} {pure}"
 
     def ways(self, epsilon: Fraction, delta: Fraction, context: Context) -> Ways:
         if not delta and self.needs_delta(context):
@@ -75,13 +77,11 @@ class Regression(Plain):
         facts: dict[str, Any] = {"relation": unit.relation.value, "max_rows": unit.max_rows}
         facts |= {"terms": setting.terms, "required": setting.required}
         if self.loss == "squares":
-            squares = LeastSquares(epsilon, delta, d, **facts)
-            return {"gaussian": lambda: FitStep(setting, squares, SQUARES)}
+            return {"gaussian": lambda: FitStep(setting, LeastSquares(epsilon, delta, d, **facts), SQUARES)}
         if self.loss == "huber":
             rounds = BoostedRegression(epsilon, delta, d, clip=Fraction(27, 20), **facts)
             return {"gaussian": lambda: RoundsStep(setting, rounds)}
-        descent = NoisyDescent.logistic(epsilon, delta, d, **facts)
-        return {"gaussian" if delta else "laplace": lambda: RoundsStep(setting, descent)}
+        return {"gaussian": lambda: FitStep(setting, LogisticRegression(epsilon, delta, d, **facts), ODDS)}
 
 
 def regress(formula: str, columns: Mapping[str, Column], *, loss: str = "squares") -> Regression:

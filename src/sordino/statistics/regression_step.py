@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -13,10 +15,9 @@ import numpy as np
 from sordino.mechanisms.boosted_regression import BoostedRegression
 from sordino.mechanisms.estimate import Estimate
 from sordino.mechanisms.least_squares import LeastSquares
-from sordino.mechanisms.noisy_descent import NoisyDescent
+from sordino.mechanisms.logistic_regression import LogisticRegression
 from sordino.mechanisms.normal_equations import NormalEquations, solved
 from sordino.mechanisms.portion import root_up
-from sordino.mechanisms.posterior import Line
 from sordino.privacy.certificate import Part
 from sordino.privacy.relation import Relation
 from sordino.statistics.port import LEVEL, Answer, Context, Groups, Priced
@@ -42,10 +43,10 @@ class _Mechanical(Priced):
     def parts(self) -> tuple[Part, ...]:
         return (Part(self.mechanism.certificate()),)
 
-    def width(self, rows: int | None, level: float = LEVEL) -> None:
+    def width(self, rows: int | None, level: float = LEVEL) -> float | None:
         return None
 
-    def rmse(self, rows: int | None) -> None:
+    def rmse(self, rows: int | None) -> float | None:
         return None
 
     def interval(self, answer: Answer, level: float) -> tuple[Any, Any] | None:
@@ -71,7 +72,7 @@ class FitStep(_Mechanical):
     """One table's regression: several passes over its bounded rows."""
 
     setting: Setting
-    mechanism: LeastSquares
+    mechanism: LeastSquares | LogisticRegression
     covers: str
     bar: str = "bound"
 
@@ -79,9 +80,32 @@ class FitStep(_Mechanical):
         return [self._answer(self.mechanism.release(ask, draw))]
 
     def said(self, answers: Sequence[Answer]) -> str:
-        """What the draws say about shortened rows."""
+        """What the draws say about shortened rows, and which coefficients they leave to what was believed before."""
         found = Estimate.of(answers[0].raw)
-        return f"about {max(found.clipped, 0):,.0f} of {found.rows:,.0f} rows were shortened, which the intervals allow for"
+        about = f"about {min(max(found.clipped, 0), found.rows):,.0f} of {found.rows:,.0f} rows"
+        if isinstance(self.mechanism, LogisticRegression):
+            about += " count less because they are long; where the model holds that moves no coefficient"
+        else:
+            about += " were shortened, which the intervals allow for"
+        spread = np.sqrt(np.maximum(np.diag(np.array(found.noise)), 0.0))[1:]
+        unknown = [name for name, wide in zip(self.setting.names[1:], spread, strict=True) if wide > self.mechanism.hopeless / 2]
+        return about + (f"; these rows and this price say nothing about {', '.join(unknown)}" if unknown else "")
+
+    def rmse(self, rows: int | None) -> float | None:
+        """Of the coefficient that the noise moves farthest, in its own unit, for features that are spread over their bounds."""
+        return None if rows is None else self.mechanism.expected(rows) * float(np.linalg.norm(self.setting.back[0], axis=1).max())
+
+    def width(self, rows: int | None, level: float = LEVEL) -> float | None:
+        wide = self.rmse(rows)
+        return None if wide is None else NormalDist().inv_cdf((1 + level) / 2) * wide
+
+    def warning(self, rows: int | None) -> str:
+        """What the preview says where so many rows cannot show a slope at this price."""
+        if rows is None or (spread := self.mechanism.expected(rows)) <= self.mechanism.hopeless:
+            return ""
+        enough = 10 ** math.ceil(math.log10(rows * spread / self.mechanism.hopeless))
+        what = f"warning: {rows:,} rows are not enough at this price: a coefficient is predicted to be off by {spread:.2g} per half range"
+        return f"{what}, and its interval will be as wide as what was believed before. About {enough:,} rows would do."
 
 
 @dataclass(frozen=True)
@@ -123,9 +147,8 @@ class RoundsStep(_Mechanical):
     """Huber's regression in rounds: several passes over one bounded table."""
 
     setting: Setting
-    mechanism: BoostedRegression | NoisyDescent
+    mechanism: BoostedRegression
     bar: str = "none"
 
     def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
-        found = self.mechanism.release(ask, draw)
-        return [Answer(self.setting.named(self.setting.placed(found.theta if isinstance(found, Line) else found)))]
+        return [Answer(self.setting.named(self.setting.placed(self.mechanism.release(ask, draw).theta)))]
