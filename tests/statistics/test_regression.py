@@ -42,13 +42,47 @@ def test_a_formula_is_names_keys_and_plus_signs():
     assert [part.name for part in parse("cost ~ hi", COLUMNS).parts] == ["hi"]
 
 
+def test_products_powers_and_logarithms_have_bounds_by_interval_arithmetic():
+    found = parse("cost ~ age:hi + C(sex):age + C(sex):C(hi) + I(age**2 - 1) + log(`odd name` + 1) + I(-age / 4)", COLUMNS)
+    assert [part.name for part in found.parts] == [
+        "age:hi", "sex=m:age", "sex=x:age", "sex=m:hi=True", "sex=x:hi=True", "I(age**2 - 1)", "log(`odd name` + 1)", "I(-age / 4)",
+    ]  # fmt: skip
+    made = {column.name: column for column in found.derived}
+    bounds = [None if part.predicate else tuple(map(float, made[part.column].bounds)) for part in found.parts]
+    assert bounds[:7] == [(0, 100), (0, 100), (0, 100), None, None, (-1, 9999), (0, pytest.approx(math.log(2)))]
+    assert bounds[7] == (-25, 0)
+    assert len(found.required) == 2
+    assert parse("log(cost + 1) ~ age", COLUMNS).target.name == "log(cost + 1)"
+
+
+@pytest.mark.parametrize("where", [None, "age >= 20"])
+def test_a_formula_with_everything_is_the_least_squares_of_its_design(where):
+    rows = town(20_000)
+    with table(rows) as held:
+        asked = held if where is None else held.where(where)
+        query = asked.regress("cost ~ age + C(sex) + age:C(sex) + I(age**2 / 100) + log(age + 1) + hi:age")
+        found = query.release(epsilon=500, delta=1e-4)
+    keep = rows["age"] >= (0 if where is None else 20)
+    age, sex, hi, cost = (rows[name][keep] for name in ("age", "sex", "hi", "cost"))
+    made = [np.ones(len(age)), age, sex == "m", sex == "x", age * (sex == "m"), age * (sex == "x"), age**2 / 100, np.log(age + 1), hi * age]
+    design = np.column_stack(made).astype(float)
+    truth = np.linalg.lstsq(design, np.clip(cost, 0, 400), rcond=None)[0]
+    ours = design @ np.array(list(found.value.values()))
+    assert ours == pytest.approx(design @ truth, abs=2.0)
+    assert list(found.value)[4:] == ["age:sex=m", "age:sex=x", "I(age**2 / 100)", "log(age + 1)", "hi:age"]
+
+
 @pytest.mark.parametrize(
     "text",
     [
         "", "cost", "~ age", "cost ~", "cost ~ age ~ sex", "cost ~ age * sex", "cost ~ age - 1", "cost ~ 0 + age", "cost ~ age + ",
-        "cost ~ I(age)", "cost ~ C(zip)", "cost ~ zip", "cost ~ sex", "C(sex) ~ age", "cost ~ age + age", "cost ~ cost", "cost ~ born",
+        "cost ~ I(age", "cost ~ C(zip)", "cost ~ zip", "cost ~ sex", "C(sex) ~ age", "cost ~ age + age", "cost ~ cost", "cost ~ born",
         "cost ~ id", "cost ~ free", "cost ~ C(age)", "cost ~ unknown", "cost ~ __import__('os')", "cost ~ age; DROP TABLE t",
         "cost ~ C(C(sex))", "cost ~ `age", "x" * 20_000, None, 5, "cost ~ log(age)", "cost ~ age:sex",
+        "cost ~ I(__import__('os'))", "cost ~ I(age.real)",
+        "cost ~ I(age**0.5)", "cost ~ I(age**99)", "cost ~ I(age if age else 1)", "cost ~ I(zip + 1)", "cost ~ I('a')", "cost ~ I(1)",
+        "cost ~ age:", "cost ~ :age", "cost ~ I(" + "(" * 200 + "age" + ")" * 200 + ")", "cost ~ log(sex)", "cost ~ born:age",
+        "age + cost ~ hi", "age:cost ~ hi", "cost ~ I(lambda: age)", "cost ~ I(age @ age)", "cost ~ C(log(age))", "cost ~ I(_quoted_0_)",
     ],
 )  # fmt: skip
 def test_everything_else_is_refused_with_a_fix(text):

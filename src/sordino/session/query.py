@@ -48,7 +48,9 @@ class Query(Verbs):
     arrangement: Arrangement | None = None  # how released rows are shown; no part of the question
 
     def _ask(self, statistic: Any) -> Query:
-        return replace(self, asked=self.asked.agg(**{statistic.label: statistic}))
+        made = {column.name: column for column in getattr(statistic, "derived", ())}
+        asked = replace(self.asked, columns={**self.asked.columns, **made}) if made else self.asked
+        return replace(self, asked=asked.agg(**{statistic.label: statistic}))
 
     def _condition(self, text: str) -> Any:
         return self.table._condition(text)

@@ -47,6 +47,11 @@ class Regression(Plain):
     def predicates(self) -> tuple[Any, ...]:  # type: ignore[override]
         return Setting(self.formula, {}).predicates
 
+    @property
+    def derived(self) -> tuple[Column, ...]:
+        """The columns a formula makes: they join the declared ones of the question."""
+        return self.formula.derived
+
     def question(self) -> dict[str, Any]:
         names = [part.name for part in self.formula.parts]
         keys = [canonical(p) for p in self.predicates]
