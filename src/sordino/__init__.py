@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from sordino import errors
 
 if TYPE_CHECKING:
+    from sordino import inference as tests
     from sordino import lab, mechanisms, models, privacy, sensitivity, survey
     from sordino.ledger import Budget
     from sordino.remote import connect
@@ -81,6 +82,7 @@ __all__ = [
     "survey",
     "synthesize",
     "table",
+    "tests",
     "top_k",
     "trimmed_mean",
     "variance",
@@ -96,6 +98,8 @@ _HOMES = {
 
 def __getattr__(name: str) -> Any:
     """Rooms and verbs load when they are first named, so that `import sordino` stays fast."""
+    if name == "tests":
+        return import_module("sordino.inference")
     if name in _ROOMS:
         return import_module(f"sordino.{name}")
     if name in __all__:

@@ -52,6 +52,9 @@ class Query(Verbs):
         asked = replace(self.asked, columns={**self.asked.columns, **made}) if made else self.asked
         return replace(self, asked=asked.agg(**{statistic.label: statistic}))
 
+    def _rows(self) -> Query:
+        return self
+
     def _condition(self, text: str) -> Any:
         return self.table._condition(text)
 

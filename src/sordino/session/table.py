@@ -52,7 +52,10 @@ class Table(Verbs):
     publics: Mapping[str, Public] = field(default_factory=dict, repr=False)  # tables of the dataset that a statement may join
 
     def _ask(self, statistic: Any) -> Query:
-        return Query(self, Question(self.name, self.columns))._ask(statistic)
+        return self._rows()._ask(statistic)
+
+    def _rows(self) -> Query:
+        return Query(self, Question(self.name, self.columns))
 
     def _condition(self, text: str) -> Any:
         return parse_predicate(text, self.columns, table=self.name)

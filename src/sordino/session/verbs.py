@@ -111,6 +111,15 @@ class Verbs:
         """Logistic regression: the coefficients of the log odds of a bool, such as "smoker ~ age + C(sex)"."""
         return self._ask(statistics.regress(formula, self._declared(), loss="logistic"))
 
+    def compare(self, column: str, *, by: str) -> Any:
+        """Means of a column compared between groups: difference, ratio and percent change, about the population."""
+        from sordino.session.comparison import compare
+
+        return compare(self._rows(), column, by)
+
+    def _rows(self) -> Any:
+        raise NotImplementedError
+
     def _declared(self) -> Any:
         raise NotImplementedError
 
