@@ -11,7 +11,7 @@ import pytest
 
 from sordino.errors import QueryError
 from sordino.lab.recording import record
-from sordino.mechanisms import BoostedRegression, LeastSquares, LogisticRegression, NoisyDescent, NormalEquations
+from sordino.mechanisms import BoostedRegression, LeastSquares, LogisticRegression, MomentMatrix, NoisyDescent, NormalEquations
 from sordino.mechanisms.estimate import whole_theta
 from sordino.mechanisms.gaussian import largest_mu
 from sordino.mechanisms.normal_equations import solved, swapped
@@ -55,6 +55,7 @@ def spent(mechanism: object, one: list, other: list) -> float:
     "mechanism",
     [
         NormalEquations(1, SMALL, 3),
+        MomentMatrix(1, SMALL, 4),
         LeastSquares(1, SMALL, 3),
         LogisticRegression(1, SMALL, 3),
         LogisticRegression(1, SMALL, 3, capped=False),
@@ -79,6 +80,7 @@ def test_no_added_row_moves_the_draws_by_more_than_the_price(mechanism: object) 
     "mechanism",
     [
         NormalEquations(1, SMALL, 3, "replace"),
+        MomentMatrix(1, SMALL, 4, "replace"),
         LeastSquares(1, SMALL, 3, "replace"),
         LogisticRegression(1, SMALL, 3, "replace"),
         BoostedRegression(1, SMALL, 3, rounds=3, relation="replace"),

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sordino.mechanisms.laplace_histogram import LaplaceHistogram
     from sordino.mechanisms.least_squares import LeastSquares
     from sordino.mechanisms.logistic_regression import LogisticRegression
+    from sordino.mechanisms.moment_matrix import MomentMatrix
     from sordino.mechanisms.noisy_descent import NoisyDescent
     from sordino.mechanisms.noisy_max import NoisyMax
     from sordino.mechanisms.normal_equations import NormalEquations
@@ -50,6 +51,7 @@ __all__ = [
     "LeastSquares",
     "LogisticRegression",
     "Mechanism",
+    "MomentMatrix",
     "NoisyDescent",
     "NoisyMax",
     "NormalEquations",

@@ -73,7 +73,10 @@ class Comparison:
 
     def release(self, *, epsilon: Any, analyst: str | None = None, fresh: bool = False, request: str | None = None) -> Compared:
         """Pay once for all groups; a recorded answer at this price or more is free."""
-        return Compared(self, self.query.release(epsilon=epsilon, analyst=analyst, fresh=fresh, request=request))
+        found = self.query.release(epsilon=epsilon, analyst=analyst, fresh=fresh, request=request)
+        source: Any = self.query.settle(found.cost.exact.epsilon, found.cost.exact.delta).steps["mean"].source  # type: ignore[attr-defined]
+        ends = float(source.grid.low * source.grid.step), source.grid.length(source.grid.width)
+        return Compared(self, found, float(source.scale), ends)
 
     def __repr__(self) -> str:
         return f"Comparison(mean({self.column}) by {self.by}; nothing read, nothing spent)"
@@ -93,20 +96,19 @@ class Compared:
 
     question: Comparison
     release: Release
+    scale: float  # of the noise of each sum, in rows
+    ends: tuple[float, float]  # the low bound of the column, and its range
 
     @cached_property
     def groups(self) -> dict[Any, Group]:
         """What was drawn of every group, in the order of the public keys."""
-        found, own = self.release, self.release.cost.exact
-        source: Any = self.question.query.settle(own.epsilon, own.delta).steps["mean"].source  # type: ignore[attr-defined]
-        base, span, scale = float(source.grid.low * source.grid.step), source.grid.length(source.grid.width), float(source.scale)
-        out = {}
+        found, (base, span), out = self.release, self.ends, {}
         columns = (found.keys[self.question.by], found.answers["n"], found.answers["mean"], found.answers["variance"])
         for key, n, centre, spread in zip(*columns, strict=True):
             if key is None:
                 continue
             rows, t = max(float(n), 1.0), min(max((centre - base) / span, 0.0), 1.0)
-            noise = 2 * scale**2 * ((1 - t) ** 2 + (0.5 - t) ** 2 + t**2) / rows**2
+            noise = 2 * self.scale**2 * ((1 - t) ** 2 + (0.5 - t) ** 2 + t**2) / rows**2
             out[key] = Group(float(centre), rows, float(spread) / rows, span**2 * noise)
         return out
 

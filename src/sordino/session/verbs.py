@@ -117,6 +117,12 @@ class Verbs:
 
         return compare(self._rows(), column, by)
 
+    def gram(self, columns: Sequence[str]) -> Any:
+        """Second moments of several columns, paid once: correlations, components and regressions are free afterwards."""
+        from sordino.session.moments import MomentsQuery
+
+        return MomentsQuery(self._ask(statistics.gram(list(columns))))
+
     def _rows(self) -> Any:
         raise NotImplementedError
 

@@ -8,6 +8,7 @@ from sordino.statistics.averages import means
 from sordino.statistics.bins import histogram
 from sordino.statistics.custom import statistic
 from sordino.statistics.extreme import max, min
+from sordino.statistics.gram import gram
 from sordino.statistics.peak import mode
 from sordino.statistics.port import Answer, Context, Counted, Statistic, Step
 from sordino.statistics.position import median, quantile, quantiles
@@ -35,6 +36,7 @@ __all__ = [
     "count",
     "count_units",
     "counts",
+    "gram",
     "histogram",
     "huber_mean",
     "iqr",
