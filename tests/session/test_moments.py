@@ -9,7 +9,7 @@ import pytest
 
 import sordino as sd
 from sordino.errors import QueryError
-from sordino.statistics.gram import SecondMoments
+from sordino.statistics.second_moment import SecondMoments
 
 NAMES = [f"c{i}" for i in range(14)]
 

@@ -39,6 +39,11 @@ def test_a_formula_is_names_keys_and_plus_signs():
     assert [part.name for part in found.parts] == ["age", "sex=m", "sex=x", "odd name"]
     assert len(found.required) == 1
     assert parse("hi ~ age", COLUMNS, binary=True).target.key is True
+    two = COLUMNS | {"arm": Column("arm", "cat", keys=("control", "drug"))}
+    assert parse("arm ~ age", two, binary=True).target.key == "drug"
+    for bad in ("sex ~ age", "zip ~ age", "cost ~ age", "C(arm) ~ age", "arm:hi ~ age"):
+        with pytest.raises(QueryError):
+            parse(bad, two, binary=True)
     assert [part.name for part in parse("cost ~ hi", COLUMNS).parts] == ["hi"]
 
 

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from sordino.errors import QueryError
 from sordino.mechanisms.normal_equations import Equations, solved
 from sordino.privacy.number import shown
-from sordino.statistics.gram import SecondMoments
 from sordino.statistics.regression_formula import parse
 from sordino.statistics.regression_setting import Setting, placement
+from sordino.statistics.second_moment import SecondMoments
 from sordino.summaries.moment import COARSE
 
 if TYPE_CHECKING:

@@ -108,7 +108,7 @@ class Verbs:
         return self._ask(statistics.regress(formula, self._declared(), loss=loss))
 
     def logistic(self, formula: str) -> Any:
-        """Logistic regression: the coefficients of the log odds of a bool, such as "smoker ~ age + C(sex)"."""
+        """Logistic regression: the log odds of a bool, or of the second of two public keys, such as "smoker ~ age + C(sex)"."""
         return self._ask(statistics.regress(formula, self._declared(), loss="logistic"))
 
     def compare(self, column: str, *, by: str) -> Any:

@@ -8,7 +8,6 @@ from sordino.statistics.averages import means
 from sordino.statistics.bins import histogram
 from sordino.statistics.custom import statistic
 from sordino.statistics.extreme import max, min
-from sordino.statistics.gram import gram
 from sordino.statistics.peak import mode
 from sordino.statistics.port import Answer, Context, Counted, Statistic, Step
 from sordino.statistics.position import median, quantile, quantiles
@@ -17,6 +16,7 @@ from sordino.statistics.quartile import iqr
 from sordino.statistics.regression import regress
 from sordino.statistics.robust import huber_mean, m_estimate
 from sordino.statistics.rows import count
+from sordino.statistics.second_moment import gram
 from sordino.statistics.share import Plan, bundles, plan_steps
 from sordino.statistics.spread import std, variance
 from sordino.statistics.top import top_k

@@ -69,22 +69,17 @@ class Factor:
 
 
 def parse(text: Any, columns: Mapping[str, Column], *, binary: bool = False) -> Formula:
-    """Read a formula about these declared columns; a binary target is a bool."""
+    """Read a formula about these declared columns; a binary target has two public classes."""
     if not isinstance(text, str) or len(text) > LONGEST or text.count("~") != 1:
         raise QueryError("SRD-208", f"{shown(text)} is not a formula.", FIX)
     left, right = text.split("~")
     reader = Reader(columns)
     found = [part for piece in _split(right, "+") for part in reader.parts(piece)]
-    target = reader.target(left)
+    target = reader.label(left) if binary else reader.target(left)
     names = [part.name for part in found]
     twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
     if twice is not None or target.name in names:
         raise QueryError("SRD-208", f"the formula names {shown(twice or target.name)} twice.", "Name every column once.")
-    if binary:
-        if columns.get(target.column) is None or columns[target.column].type != "bool":
-            raise QueryError("SRD-203", f"column {shown(target.column)} is no bool.", 'Declare it as "bool" for loss="logistic".')
-        target = Part(target.name, target.column, True, Compare("=", Name(target.column), Literal(True)))
-        reader.keyed[target.column] = columns[target.column]
     listed = tuple(dict.fromkeys(_known(column) for column in reader.keyed.values()))
     return Formula(" ".join(text.split()), target, tuple(found), listed, tuple(reader.derived.values()))
 
@@ -103,6 +98,19 @@ class Reader:
             fix = "Predict a number, or a bool by logistic regression."
             raise QueryError("SRD-208", f"{shown(piece.strip())} cannot be predicted.", fix)
         return self._number(factor.name, factor.expression)
+
+    def label(self, piece: str) -> Part:
+        """A target of two public classes: whether it is the second one."""
+        match = NAME.fullmatch(piece)
+        if match is None or match[1] or match[4]:
+            raise QueryError("SRD-208", f"{shown(piece.strip())} cannot be predicted.", "Name a bool, or a column with two public keys.")
+        column = self._column(match[2] or match[3])
+        keys = (False, True) if column.type == "bool" and column.keys is None else [k for k in column.keys or () if k is not None]
+        if column.type not in ("bool", "cat") or len(keys) != 2:
+            fix = 'Declare it as "bool", or as text with two public keys.'
+            raise QueryError("SRD-203", f"column {shown(column.name)} has no two public classes.", fix)
+        self.keyed[column.name] = column
+        return Part(column.name, column.name, keys[1], Compare("=", Name(column.name), Literal(keys[1])))
 
     def parts(self, piece: str) -> list[Part]:
         """The coefficients of one piece: products of its factors, one for every combination of keys."""
