@@ -15,6 +15,7 @@ from sordino import errors
 
 if TYPE_CHECKING:
     from sordino import course, lab, mechanisms, models, privacy, sensitivity, survey
+    from sordino import inference as tests
     from sordino.ledger import Budget
     from sordino.remote import connect
     from sordino.session.opening import open_dataset as open
@@ -82,6 +83,7 @@ __all__ = [
     "survey",
     "synthesize",
     "table",
+    "tests",
     "top_k",
     "trimmed_mean",
     "variance",
@@ -99,6 +101,8 @@ if not TYPE_CHECKING:  # a name that is not there is an error to a type checker 
 
     def __getattr__(name: str) -> Any:
         """Rooms and verbs load when they are first named, so that `import sordino` stays fast."""
+        if name == "tests":
+            return import_module("sordino.inference")
         if name in _ROOMS:
             return import_module(f"sordino.{name}")
         if name in __all__:

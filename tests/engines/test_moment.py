@@ -16,8 +16,8 @@ from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
 from sordino.schema.frame import Frame
 from sordino.session.rehearsal import Nobody
-from sordino.summaries.moment import FINE, LINK, ONE, Gradient, Gram, Term, link
-from sordino.summaries.product import direction, products, quantised
+from sordino.summaries.moment import FINE, GRAIN, LINK, ONE, Gradient, Gram, Lengths, Outer, Term, link
+from sordino.summaries.product import direction, lengths, outer, products, quantised
 
 CHOSEN = ("rows", "rows by", "rows by public", "people", "people by", "people by public", "one row each", "nothing but rows")
 
@@ -61,6 +61,10 @@ def test_the_array_reference_is_the_engine() -> None:
             slope = bounded.ask(request)
             vector, cells = direction(rows, y if request.loss == "huber" else flag, request)
             assert (slope.values[0].tolist(), slope.octaves[0].tolist()) == (vector.tolist(), cells.tolist())
+        cells = Lengths(terms, target, tuple(ONE * j // 5 for j in range(1, 12)), theta)
+        assert bounded.ask(cells).values[0].tolist() == lengths(rows, y, cells).tolist()
+        for asked in (Outer(terms, target, "rows", ONE, cap=ONE), Outer(terms, target, "residual", ONE // 2, theta)):
+            assert bounded.ask(asked).values[0].tolist() == outer(rows, y, asked).tolist()
 
 
 def test_more_rows_than_doubles_add_up_are_added_as_integers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,6 +105,16 @@ def test_rows_in_any_order_and_any_company_add_the_same() -> None:
             assert (rest[0] + alone[0]).tolist() == total.tolist()
             if request.norm is not None:
                 assert np.linalg.norm(alone[0].astype(float)) <= request.norm * ONE
+
+
+@pytest.mark.parametrize("of", ["rows", "curvature", "residual"])
+def test_no_row_adds_more_than_the_longest_vector_to_an_outer_product(of: str) -> None:
+    rng = np.random.default_rng(4)
+    rows = np.column_stack([np.full(400, float(ONE)), quantised(rng.uniform(-2, 2, (400, 4)), -1.0, 1.0)])
+    y = quantised(rng.uniform(-2, 2, 400), -1.0, 1.0)
+    request = Outer((), Term(), of, ONE // 3, tuple(int(t) for t in rng.integers(-3 * FINE, 3 * FINE, 5)), cap=ONE + ONE // 4)
+    largest = max(float(np.trace(outer(rows[i : i + 1], y[i : i + 1], request).astype(float))) for i in range(400))
+    assert 0.99 * GRAIN**2 <= largest <= (GRAIN + 1) ** 2
 
 
 def test_no_point_of_the_link_is_near_a_tie() -> None:

@@ -20,6 +20,9 @@ from sordino.mechanisms import (
     JointTop,
     Laplace,
     LaplaceHistogram,
+    LeastSquares,
+    LogisticRegression,
+    MomentMatrix,
     NoisyDescent,
     NoisyMax,
     NormalEquations,
@@ -81,6 +84,12 @@ MAKERS = {
     "NormalEquations": lambda e: NormalEquations(e, SMALL, 11),
     "NormalEquations, replace": lambda e: NormalEquations(e, SMALL, 4, "replace", 3),
     "BoostedRegression": lambda e: BoostedRegression(e, SMALL, 11),
+    "LeastSquares": lambda e: LeastSquares(e, SMALL, 11),
+    "LeastSquares, replace": lambda e: LeastSquares(e, SMALL, 4, "replace", 3),
+    "LogisticRegression": lambda e: LogisticRegression(e, SMALL, 11),
+    "LogisticRegression, replace": lambda e: LogisticRegression(e, SMALL, 4, "replace", 3),
+    "MomentMatrix": lambda e: MomentMatrix(e, SMALL, 11),
+    "MomentMatrix, replace": lambda e: MomentMatrix(e, SMALL, 4, "replace", 3),
     "BoostedRegression, replace": lambda e: BoostedRegression(e, SMALL, 4, relation="replace", max_rows=3),
     "NoisyDescent": lambda e: NoisyDescent(e, dimension=3),
     "NoisyDescent, Gaussian": lambda e: NoisyDescent(e, SMALL, 80, dimension=65, loss="logistic"),
@@ -162,6 +171,7 @@ def test_certificates_do_not_drown_a_small_delta_in_rounding(name, delta, monkey
 
 # what is wrong, and for which parameters it is wrong
 WRONG = {
+    "capped": [1, None, "yes"],
     "epsilon": [0, -1, math.inf, math.nan, 1e9, True, None, "x", "1/0", [1], 1j],
     "delta": [1, 1.5, 0, -1e-9, math.nan, math.inf, True, None, "x"],
     "beta": [0, -1, math.nan, math.inf, True, "x", 200],
@@ -234,6 +244,9 @@ GOOD = {
     SmoothVector: {},
     NormalEquations: {"delta": SMALL},
     BoostedRegression: {"delta": SMALL},
+    LeastSquares: {"delta": SMALL},
+    MomentMatrix: {"delta": SMALL},
+    LogisticRegression: {"delta": SMALL},
     NoisyDescent: {},
 }
 

@@ -15,6 +15,7 @@ SMALL = Fraction(1, 10**6)
 RNG = np.random.default_rng(8)
 Y = np.clip(RNG.normal(0.3, 0.2, 801), -1, 1)
 X = RNG.uniform(-1, 1, (801, 2))
+FACTS = {"dimension": 5, "loss": "logistic", "rate": Fraction(7, 2), "curvature": Fraction(1, 30), "radius": Fraction(4)}
 LINE = np.column_stack([X, np.clip(0.2 + X @ [0.4, -0.5] + RNG.normal(0, 0.02, 801), -1, 1)])
 
 
@@ -75,12 +76,12 @@ def test_a_regression_falls_geometrically_and_ends_below_its_target(delta):
 def test_the_default_number_of_steps_is_the_printed_formula_and_knows_public_facts_only():
     for size in (None, 100, 10_000, 10**6):
         for delta in (Fraction(0), SMALL):
-            mechanism = NoisyDescent.logistic(Fraction(1), delta, 5, size=size)
+            mechanism = NoisyDescent(Fraction(1), delta, **FACTS, size=size)
             slow = 1 - float(mechanism.rate * mechanism.curvature)
             rounds = mechanism.rounds
             assert math.ceil(math.log(4 / mechanism.target(rounds)) / -math.log(slow)) <= rounds
             assert math.ceil(math.log(4 / mechanism.target(rounds - 1)) / -math.log(slow)) > rounds - 1
-    few, many = (NoisyDescent.logistic(Fraction(1), SMALL, 5, size=size).rounds for size in (100, 10**6))
+    few, many = (NoisyDescent(Fraction(1), SMALL, **FACTS, size=size).rounds for size in (100, 10**6))
     assert few < many
 
 

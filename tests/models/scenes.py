@@ -17,7 +17,7 @@ BOX = {"bounds_X": (-1, 1), "bounds_y": (-1, 1)}
 
 def models(epsilon: float = 1, **more: Any) -> dict[str, Any]:
     """Every estimator and method, and the features and target it takes."""
-    linear = {name: PrivateLinearRegression(epsilon=epsilon, **BOX, method=name, **more) for name in ("boosted", "adassp")}
+    linear = {name: PrivateLinearRegression(epsilon=epsilon, **BOX, method=name, **more) for name in ("squares", "boosted", "adassp")}
     pure = PrivateLinearRegression(epsilon=epsilon, delta=0, **BOX, method="smooth", **more)
     pairs = PrivateLinearRegression(epsilon=epsilon, delta=0, **BOX, method="theil_sen", **more)
     logistic = {"bounds_X": (-1, 1), "classes": (0, 1), **more}
@@ -26,8 +26,8 @@ def models(epsilon: float = 1, **more: Any) -> dict[str, Any]:
         "smooth": (pure, X, Y),
         "theil_sen": (pairs, X[:, :1], Y),
         "huber": (PrivateHuberRegressor(epsilon=epsilon, **BOX, rounds=3, **more), X, Y),
-        "logistic": (PrivateLogisticRegression(epsilon=epsilon, rounds=5, **logistic), X, LABELS),
-        "pure logistic": (PrivateLogisticRegression(epsilon=epsilon, delta=0, rounds=3, **logistic), X, LABELS),
+        "logistic": (PrivateLogisticRegression(epsilon=epsilon, **logistic), X, LABELS),
+        "uncapped logistic": (PrivateLogisticRegression(epsilon=epsilon, cap=False, **logistic), X, LABELS),
     }
 
 

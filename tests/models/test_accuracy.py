@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sordino.errors import QueryError
 from sordino.models import PrivateHuberRegressor, PrivateLinearRegression, PrivateLogisticRegression
-from sordino.models.linear import planned
 
 TRUTH = np.array([0.3, -0.2, 0.1])
 
@@ -28,7 +28,7 @@ def heavy(rng, n):
 BOX = {"epsilon": 1, "bounds_X": (-1, 1), "bounds_y": (-1, 1)}
 
 
-@pytest.mark.parametrize("method", ["boosted", "adassp"])
+@pytest.mark.parametrize("method", ["squares", "boosted", "adassp"])
 def test_intervals_hold_at_least_as_often_as_they_say(method):
     """Forty fits at a coverage of 95%: more than eleven misses of one coefficient would be a chance below 1e-6."""
     model, hits = PrivateLinearRegression(**BOX, method=method), []
@@ -55,7 +55,7 @@ def test_intervals_are_in_the_units_of_the_data():
 
 def test_an_interval_is_everything_where_the_noise_hides_the_curvature():
     x, y = line(4, normal, 50)
-    for model in (PrivateLinearRegression(**BOX), PrivateLinearRegression(**BOX, method="adassp"), PrivateHuberRegressor(**BOX)):
+    for model in (PrivateLinearRegression(**BOX, method="boosted"), PrivateHuberRegressor(**BOX)):
         model.fit(x, y)
         assert np.isinf(model.coef_interval_).all()
         assert np.isfinite(model.coef_).all()
@@ -90,25 +90,57 @@ def test_one_predictor_is_fitted_by_slopes_and_no_row_levers_it():
     y = 0.1 + 0.8 * x[:, 0] + rng.normal(0, 0.02, 800)
     bad = np.vstack([x, np.ones((20, 1))]), np.append(y, -np.ones(20))
     for relation in ("add_remove", "replace"):
-        model = PrivateLinearRegression(epsilon=5, delta=0, bounds_X=(-1, 1), bounds_y=(-1, 1), relation=relation, size=800)
+        facts = {"bounds_X": (-1, 1), "bounds_y": (-1, 1), "relation": relation, "size": 800, "method": "theil_sen"}
+        model = PrivateLinearRegression(epsilon=5, delta=0, **facts)
         assert model.fit(*bad).coef_[0] == pytest.approx(0.8, abs=0.3)
         assert model.card_["mechanism"].startswith("QuantileExponential")
     assert np.polyfit(bad[0][:, 0], bad[1], 1)[0] < -0.3
 
 
-def test_the_planner_looks_at_public_facts_only():
-    assert planned(1, 0, None) == planned(1, 1, None) == planned(1, 0, 10**9) == "theil_sen"
-    assert planned(1, 1, 10**9) == planned(2, 1, None) == "boosted"
-    assert planned(2, 0, None) == "smooth"
+def test_the_default_is_least_squares_and_says_what_a_delta_buys():
+    """One predictor and ten, a skewed target: never the median slope of pairs or a ridge unless it was named."""
+    rng = np.random.default_rng(8)
+    x = rng.uniform(0, 1, (20_000, 1))
+    y = x[:, 0] * rng.exponential(1, 20_000)
+    model = PrivateLinearRegression(epsilon=20, bounds_X=(0, 1), bounds_y=(0, 20)).fit(x, y)
+    assert model.card_["mechanism"] == "LeastSquares"
+    assert model.coef_[0] == pytest.approx(np.polyfit(x[:, 0], y, 1)[0], abs=0.02)
+    slopes = PrivateLinearRegression(epsilon=20, bounds_X=(0, 1), bounds_y=(0, 20), method="theil_sen").fit(x, y)
+    assert slopes.coef_[0] < 0.8
+    with pytest.raises(QueryError, match="SRD-102") as caught:
+        PrivateLinearRegression(epsilon=1, delta=0, bounds_X=(0, 1), bounds_y=(0, 20)).fit(x, y)
+    assert "delta=1e-6" in caught.value.fix
 
 
-def test_logistic_regression_separates_what_can_be_separated():
-    x, y = line(9, normal)
-    labels = np.where(y > 0.1, "b", "a")
-    for options in ({}, {"delta": 0}, {"size": 4_000}, {"relation": "replace", "size": 4_000}):
-        model = PrivateLogisticRegression(epsilon=3, bounds_X=(-1, 1), classes=("a", "b"), **options).fit(x, labels)
-        assert model.score(x, labels) > 0.75
+def test_intervals_about_the_rows_and_about_the_population():
+    x, y = line(5, normal)
+    model = PrivateLinearRegression(epsilon=3, bounds_X=(-1, 1), bounds_y=(-1, 1)).fit(x, y)
+    rows, people = model.interval(kind="noise"), model.interval()
+    assert (np.diff(rows) < np.diff(people)).all()
+    assert (np.diff(people) < np.diff(model.interval(0.999))).all()
+    assert people[1:] == pytest.approx(model.coef_interval_)
+    for call in (lambda: model.interval(1.5), lambda: model.interval(kind="both")):
+        with pytest.raises(QueryError):
+            call()
+
+
+def test_logistic_regression_finds_the_odds_and_not_only_the_side():
+    """Coefficients, chances and intervals; rescaled features have rescaled coefficients."""
+    rng = np.random.default_rng(9)
+    x = rng.uniform(0, 10, (20_000, 2))
+    odds = -1 + x @ [0.4, -0.2]
+    labels = np.where(rng.random(20_000) < 1 / (1 + np.exp(-odds)), "b", "a")
+    for options in ({}, {"cap": False}, {"relation": "replace", "size": 20_000}):
+        model = PrivateLogisticRegression(epsilon=3, bounds_X=(0, 10), classes=("a", "b"), **options).fit(x, labels)
+        assert model.coef_[0] == pytest.approx([0.4, -0.2], abs=0.04)
+        assert model.intercept_[0] == pytest.approx(-1, abs=0.25)
         chances = model.predict_proba(x)
         assert chances.sum(axis=1) == pytest.approx(np.ones(len(x)))
         assert np.exp(model.predict_log_proba(x)) == pytest.approx(chances)
+        assert chances[:, 1].mean() == pytest.approx((labels == "b").mean(), abs=0.02)
         assert model.classes_.tolist() == ["a", "b"]
+        assert model.score(x, labels) > 0.68
+        assert model.coef_interval_.shape == (2, 2)
+        assert np.diff(model.coef_interval_).max() < 0.2
+    with pytest.raises(QueryError, match="SRD-102"):
+        PrivateLogisticRegression(epsilon=3, delta=0, bounds_X=(0, 10), classes=("a", "b")).fit(x, labels)

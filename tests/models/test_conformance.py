@@ -19,10 +19,10 @@ from sordino.models import (
 NUMBERS = {"epsilon": 1, "bounds_X": (-10, 10), "bounds_y": (-100, 100)}
 MODELS = [
     PrivateLinearRegression(**NUMBERS),
-    PrivateLinearRegression(**{**NUMBERS, "epsilon": 0.5}, delta=0),
+    PrivateLinearRegression(**{**NUMBERS, "epsilon": 0.5}, delta=0, method="smooth"),
     PrivateLinearRegression(**NUMBERS, method="adassp"),
     PrivateHuberRegressor(**NUMBERS, rounds=2),
-    PrivateLogisticRegression(epsilon=1, bounds_X=(-10, 10), classes=(0, 1), rounds=20),
+    PrivateLogisticRegression(epsilon=1, bounds_X=(-10, 10), classes=(0, 1)),
     BoundedScaler(bounds=(-10, 10)),
 ]
 

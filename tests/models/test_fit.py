@@ -106,7 +106,7 @@ def test_a_ledger_for_others_is_not_charged(tmp_path):
     with book(delta=0) as pure:
         with pytest.raises(QueryError, match="SRD-102"):
             PrivateLinearRegression(epsilon=1, **BOX, ledger=pure).fit(X, Y)
-        PrivateLinearRegression(epsilon=1, delta=0, **BOX, ledger=pure).fit(X, Y)
+        PrivateLinearRegression(epsilon=1, delta=0, method="smooth", **BOX, ledger=pure).fit(X, Y)
         assert pure.spent == 1
     for ledger in (7, object(), tmp_path / "nothing.ledger"):
         with pytest.raises(sd.errors.SordinoError):
@@ -126,7 +126,7 @@ def test_bad_parameters_are_refused_for_nothing():
             with pytest.raises(QueryError) as caught:
                 PrivateLinearRegression(**{**good, **bad}, ledger=ledger).fit(X, Y)
             assert caught.value.fix, bad
-        for bad in ({"classes": None}, {"classes": (1, 1)}, {"classes": (1, 2, 3)}, {"classes": 5}, {"rounds": 0}, {"rounds": 1.5}):
+        for bad in ({"classes": None}, {"classes": (1, 1)}, {"classes": (1, 2, 3)}, {"classes": 5}, {"cap": 2}, {"cap": None}):
             with pytest.raises(QueryError):
                 PrivateLogisticRegression(**{"epsilon": 1, "bounds_X": (-1, 1), "classes": (0, 1), **bad}, ledger=ledger).fit(X, LABELS)
         assert ledger.spent == 0

@@ -26,7 +26,7 @@ def test_a_pipeline_fits_and_predicts():
     model = make_pipeline(BoundedScaler(bounds=(0, 100)), PrivateLinearRegression(epsilon=1, **BOX, method="adassp")).fit(wide, Y)
     assert model.predict(wide).shape == Y.shape
     assert model[-1].card_["this release"]["epsilon"] == "1"
-    labels = make_pipeline(BoundedScaler(bounds=(0, 100)), PrivateLogisticRegression(epsilon=1, bounds_X=(-1, 1), classes=(0, 1), rounds=4))
+    labels = make_pipeline(BoundedScaler(bounds=(0, 100)), PrivateLogisticRegression(epsilon=1, bounds_X=(-1, 1), classes=(0, 1)))
     assert set(labels.fit(wide, LABELS).predict(wide)) <= {0, 1}
 
 

@@ -224,9 +224,9 @@ SELECT MAX_BY(age, income) FROM people
 SELECT BIT_XOR(age) FROM people
 SELECT BOOL_AND(smoker) FROM people
 SELECT PRODUCT(age) FROM people
-SELECT CORR(age, income) FROM people
-SELECT COVAR_POP(age, income) FROM people
-SELECT REGR_SLOPE(age, income) FROM people
+SELECT CORR(age, age) FROM people
+SELECT COVAR_POP(age, age) FROM people
+SELECT REGR_SLOPE(age, age) FROM people
 SELECT SKEWNESS(age) FROM people
 SELECT KURTOSIS(age) FROM people
 SELECT ENTROPY(age) FROM people

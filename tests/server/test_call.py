@@ -58,7 +58,12 @@ def from_afar(opened, say):
 
 
 def test_every_verb_of_a_table_can_be_said_from_afar():
-    assert set(VERBS) == set(SAID)
+    assert set(VERBS) == {*SAID, "logistic"}
+
+
+def test_a_logistic_regression_from_afar_is_read_by_the_table_itself(opened):
+    with pytest.raises(QueryError, match="no two public classes"):
+        from_afar(opened, lambda t: t.logistic("sex ~ age"))
 
 
 @pytest.mark.parametrize("verb", SAID)

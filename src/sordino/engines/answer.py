@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sordino.engines.array import column_array
 from sordino.engines.key import key_in, key_out
-from sordino.engines.moment import gradient_text, gram_text, matrix, reaches, whole
+from sordino.engines.moment import gradient_text, gram_text, lengths_text, matrix, outer_text, reaches, whole
 from sordino.engines.rank import SLICE, Order, sorted_groups
 from sordino.engines.rows import fewest, thinned
 from sordino.engines.text import Text
@@ -19,7 +19,7 @@ from sordino.errors import QueryError
 from sordino.sensitivity.distance import canonical
 from sordino.summaries.clip import Clipped
 from sordino.summaries.middle import Middle, Middles, middle
-from sordino.summaries.moment import EXACT, Gradient, Gram, Products, Slope
+from sordino.summaries.moment import EXACT, ONE, Gradient, Gram, Lengths, Outer, Products, Sizes, Slope
 from sordino.summaries.request import Window
 from sordino.summaries.totals import ALL, GroupTotals, Item, Ranks, Rows, Sorted, Totals
 from sordino.summaries.window import rank_window
@@ -56,6 +56,10 @@ class Answer:
             return self._gram(request)
         if isinstance(request, Gradient):
             return self._gradient(request)
+        if isinstance(request, Lengths):
+            return self._lengths(request)
+        if isinstance(request, Outer):
+            return self._outer(request)
         raise QueryError("SRD-106", f"an engine does not answer {type(request).__name__}.", "Ask for Totals, Ranks or Rows.")
 
     def _fetch(self, statement: str) -> dict[str, Any]:
@@ -118,6 +122,18 @@ class Answer:
         keys, place = self._placed(self._groups(found))
         size, cells = len(request.terms), request.octaves + 1 if request.octaves else 0
         return Slope(keys, *(whole(found, first, count, place, len(keys)) for first, count in ((0, size), (size, cells))))
+
+    def _lengths(self, request: Lengths) -> Sizes:
+        found = self._fetch(self._text.grouped(*lengths_text(self._text, self._table, request)))
+        keys, place = self._placed(self._groups(found))
+        return Sizes(keys, whole(found, 0, len(request.edges) + 1, place, len(keys)))
+
+    def _outer(self, request: Outer) -> Products:
+        found = self._fetch(self._text.grouped(*outer_text(self._text, self._table, request)))
+        keys, place = self._placed(self._groups(found))
+        size = len(request.terms)
+        sums = whole(found, 0, size * (size + 1) // 2, place, len(keys))
+        return Products(keys, matrix(sums, [ONE] * size))
 
     def _ranks(self, request: Ranks) -> Iterator[tuple[Window, ...]]:
         width = self._width(request.column)

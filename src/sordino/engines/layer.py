@@ -18,7 +18,7 @@ from sordino.schema.arithmetic import TINY
 from sordino.schema.column import Column
 from sordino.schema.derived import derive, extent
 from sordino.schema.expression import Arithmetic, Call, Case, Cast, Constant, Expression, Leaf, Part, Truth, parts
-from sordino.schema.extent import EXACT, Extent
+from sordino.schema.extent import EXACT, LOG_GRID, Extent
 from sordino.schema.predicate import Name
 
 __all__ = ["Layers"]
@@ -82,6 +82,8 @@ class Layers:
                 return f"{word}({', '.join(values)})"
             case Call("abs", (item,)):
                 return f"abs({self._alias(item)})"
+            case Call("ln", (item,)):
+                return f"floor(ln({_as(self._operand(item), 'float', 0)}) * {real(LOG_GRID)} + 5e-1) / {real(LOG_GRID)}"
             case Call(word, (item,), digits):
                 return _rounded(word, self._operand(item), digits)
             case Part(word, item):

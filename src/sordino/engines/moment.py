@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from sordino.engines.text import Text
 from sordino.engines.value import real
 from sordino.errors import QueryError
-from sordino.summaries.moment import COARSE, FINE, LINK, ONE, Gradient, Gram, Term, scaled
+from sordino.summaries.moment import COARSE, FINE, GRAIN, LINK, ONE, Gradient, Gram, Lengths, Outer, Term, scaled
 
-__all__ = ["gradient_text", "gram_text", "matrix", "reaches", "whole"]
+__all__ = ["gradient_text", "gram_text", "lengths_text", "matrix", "outer_text", "reaches", "whole"]
 
 
 def gram_text(text: Text, table: str, request: Gram, number: str = "DOUBLE") -> tuple[str, list[str]]:
@@ -41,25 +41,63 @@ def _product(a: str, b: str, ones: set[str]) -> str:
 
 def gradient_text(text: Text, table: str, request: Gradient) -> tuple[str, list[str]]:
     """A relation of directions, one row per unit, and their sums; then the counts of residuals by octave."""
+    names, kept, rows = _weighed(text, table, request, request.theta, request.loss)
+    cells = [f"o{j}" for j in range(request.octaves + 1 if request.octaves else 0)]
+    counts = "".join(f", {count} AS {cell}" for count, cell in zip(_octaves(request.octaves), cells, strict=True))
+    clipped = "r" if request.loss == "logistic" else f"greatest({-request.clip}, least({request.clip}, r))"
+    if request.cap is not None:
+        clipped = f"CAST({_toward(f'CAST({clipped} AS DOUBLE) * {_share(names, request.cap)}')} AS BIGINT)"
+    rows = f"SELECT {kept}, {clipped} AS w{counts} FROM ({rows}) AS left_over"
+    vectors, sums = _shrunk(text, rows, names, cells, request)
+    return f"({vectors}) AS told", [f"sum({name})" for name in (*sums, *cells)]
+
+
+def lengths_text(text: Text, table: str, request: Lengths) -> tuple[str, list[str]]:
+    """A relation of one length per row, and how many lie in each cell."""
+    theta = (0,) * len(request.terms) if request.theta is None else request.theta
+    names, _, rows = _weighed(text, table, request, theta, "huber")
+    size = _size([f"CAST({x} AS DOUBLE)" for x in names], 2)
+    long = size if request.theta is None else f"{size} * (CAST(abs(r) AS DOUBLE) / {real(ONE)})"
+    rows = f"SELECT {_listed(text.keys)}{long} AS size FROM ({rows}) AS weighed"
+    edges = [f"size <= {real(edge)}" for edge in request.edges]
+    tests = [edges[0], *(f"NOT {low} AND {high}" for low, high in pairwise(edges)), f"NOT {edges[-1]}"]
+    return f"({rows}) AS measured", [f"sum(CASE WHEN {test} THEN 1 ELSE 0 END)" for test in tests]
+
+
+def outer_text(text: Text, table: str, request: Outer) -> tuple[str, list[str]]:
+    """A relation of one whole vector per row, and the sums of the upper triangle of their products, row by row."""
+    theta = request.theta or (0,) * len(request.terms)
+    names, kept, rows = _weighed(text, table, request, theta, "logistic" if request.of == "curvature" else request.loss)
+    size = _size([f"CAST({x} AS DOUBLE)" for x in names], 2)
+    factor = "1e0" if request.cap is None else _share(names, request.cap)
+    if request.of == "curvature":
+        factor += f" * (sqrt(chance * ({real(ONE)} - chance)) / {real(ONE)})"
+    elif request.of == "residual":
+        factor += f" * (CAST(r AS DOUBLE) / {real(ONE)})"
+    rows = f"SELECT {kept}, {size} AS size, ({factor}) * {real(GRAIN / request.norm)} AS f FROM ({rows}) AS weighed"
+    rows = f"SELECT {kept}, f * least(1e0, {real(GRAIN)} / greatest(1e0, size * abs(f))) AS f FROM ({rows}) AS sized"
+    made = ", ".join(f"{_toward(f'CAST({x} AS DOUBLE) * f')} AS v{i}" for i, x in enumerate(names))
+    products = [f"sum({a} * {b})" for i, a in enumerate(_v(names)) for b in _v(names)[i:]]
+    return f"(SELECT {_listed(text.keys)}{made} FROM ({rows}) AS shortened) AS told", products
+
+
+def _weighed(
+    text: Text, table: str, request: Gradient | Lengths | Outer, theta: Sequence[int], loss: str
+) -> tuple[list[str], str, str]:
+    """The names of the coordinates, the columns that go on, and a relation of them with the residual r; with the chance, if logistic."""
     names = [f"x{i}" for i in range(len(request.terms))]
     terms = (*request.terms, request.target)
     made = [f"{_coordinate(text, term)} + zero AS {name}" for term, name in zip(terms, [*names, "y"], strict=True)]
     rows = _kept(text, table, terms, request.required, "CAST(0 AS BIGINT)")
     rows = f"SELECT {', '.join((*_unit(text), *text.keys, *made))} FROM ({rows}) AS kept"
-    predictor = " + ".join(f"{x} * {theta}" for x, theta in zip(names, request.theta, strict=True))
+    predictor = " + ".join(f"{x} * {weight}" for x, weight in zip(names, theta, strict=True))
     kept = ", ".join((*_unit(text), *text.keys, *names))
     rows = f"SELECT {kept}, y, CAST({predictor} AS DOUBLE) AS z FROM ({rows}) AS placed"
-    cells = [f"o{j}" for j in range(request.octaves + 1 if request.octaves else 0)]
-    if request.loss == "logistic":
-        point = f"greatest({real(-16 * LINK)}, least({real(16 * LINK)}, floor(z * {real(LINK / (ONE * FINE))})))"
-        chance = f"floor({real(ONE)} / (1e0 + exp(-{point} / {real(LINK)})) + 5e-1)"
-        rows = f"SELECT {kept}, y - CAST({chance} AS BIGINT) AS w FROM ({rows}) AS seen"
-    else:
-        rows = f"SELECT {kept}, CAST(floor((y * {real(FINE)} - z) / {real(FINE)}) AS BIGINT) AS r FROM ({rows}) AS seen"
-        counts = "".join(f", {count} AS {cell}" for count, cell in zip(_octaves(request.octaves), cells, strict=True))
-        rows = f"SELECT {kept}, greatest({-request.clip}, least({request.clip}, r)) AS w{counts} FROM ({rows}) AS left_over"
-    vectors, sums = _shrunk(text, rows, names, cells, request)
-    return f"({vectors}) AS told", [f"sum({name})" for name in (*sums, *cells)]
+    if loss != "logistic":
+        return names, kept, f"SELECT {kept}, CAST(floor((y * {real(FINE)} - z) / {real(FINE)}) AS BIGINT) AS r FROM ({rows}) AS seen"
+    point = f"greatest({real(-16 * LINK)}, least({real(16 * LINK)}, floor(z * {real(LINK / (ONE * FINE))} + 5e-1)))"
+    rows = f"SELECT {kept}, y, floor({real(ONE)} / (1e0 + exp(-{point} / {real(LINK)})) + 5e-1) AS chance FROM ({rows}) AS seen"
+    return names, kept, f"SELECT {kept}, chance, y - CAST(chance AS BIGINT) AS r FROM ({rows}) AS likely"
 
 
 def _shrunk(text: Text, rows: str, names: list[str], cells: list[str], request: Gradient) -> tuple[str, list[str]]:
@@ -69,7 +107,7 @@ def _shrunk(text: Text, rows: str, names: list[str], cells: list[str], request: 
     if request.norm is None:
         plain = ", ".join(f"{m} AS v{i}" for i, m in enumerate(made))
         return f"SELECT {_listed(text.keys)}{plain}{beside} FROM ({rows}) AS weighed", _v(names)
-    if text.frame.unit_column is None:
+    if text.frame.unit_column is None or request.each:
         size = _size([f"CAST({x} AS DOUBLE)" for x in names], request.order)
         most = f"CAST(floor({real(request.norm * ONE)} / greatest(1e0, {size})) AS BIGINT)"
         rows = f"SELECT {', '.join((*text.keys, *names))}{beside}, w, {most} AS most FROM ({rows}) AS weighed"
@@ -80,8 +118,7 @@ def _shrunk(text: Text, rows: str, names: list[str], cells: list[str], request: 
     rows = f"SELECT {_listed(text.keys)}{people}{totals} FROM ({rows}) AS weighed GROUP BY {pair}"
     share = f"least(1e0, {real(request.norm * ONE)} / greatest(1e0, {_size(_v(names), request.order)}))"
     rows = f"SELECT {_listed(text.keys)}{', '.join(_v(names))}{beside}, {share} AS share FROM ({rows}) AS people"
-    toward = [f"CASE WHEN {v} < 0e0 THEN -floor(-{v} * share) ELSE floor({v} * share) END" for v in _v(names)]
-    short = ", ".join(f"CAST({t} AS BIGINT) AS v{i}" for i, t in enumerate(toward))
+    short = ", ".join(f"CAST({_toward(f'{v} * share')} AS BIGINT) AS v{i}" for i, v in enumerate(_v(names)))
     return f"SELECT {_listed(text.keys)}{short}{beside} FROM ({rows}) AS sized", _v(names)
 
 
@@ -136,6 +173,16 @@ def _octaves(octaves: int) -> list[str]:
 
 def _size(parts: Sequence[str], order: int) -> str:
     return f"sqrt({' + '.join(f'{p} * {p}' for p in parts)})" if order == 2 else f"({' + '.join(f'abs({p})' for p in parts)})"
+
+
+def _share(names: Sequence[str], cap: int) -> str:
+    """What a row longer than the cap is multiplied by."""
+    return f"least(1e0, {real(cap)} / greatest(1e0, {_size([f'CAST({x} AS DOUBLE)' for x in names], 2)}))"
+
+
+def _toward(number: str) -> str:
+    """A number cut to a whole one, towards zero."""
+    return f"CASE WHEN {number} < 0e0 THEN -floor(-({number})) ELSE floor({number}) END"
 
 
 def _unit(text: Text) -> tuple[str, ...]:

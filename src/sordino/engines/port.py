@@ -9,13 +9,13 @@ from sordino.schema.frame import Frame
 from sordino.summaries import Request
 from sordino.summaries.clip import Clipped
 from sordino.summaries.middle import Middles
-from sordino.summaries.moment import Gradient, Gram
+from sordino.summaries.moment import Gradient, Gram, Lengths, Outer
 from sordino.summaries.totals import Ranks, Rows, Totals
 
 __all__ = ["Bounded", "Engine", "TableRequest"]
 
 A = TypeVar("A")
-TableRequest = Totals | Clipped | Ranks | Middles | Rows | Gram | Gradient  # all that is ever asked of a bounded table
+TableRequest = Totals | Clipped | Ranks | Middles | Rows | Gram | Gradient | Lengths | Outer  # all that is ever asked of a bounded table
 
 
 class Bounded(Protocol):

@@ -23,7 +23,7 @@ from sordino.schema.column import Column
 from sordino.schema.frame import Frame
 from sordino.summaries.clip import Clipped
 from sordino.summaries.middle import Middles
-from sordino.summaries.moment import FINE, ONE, Gradient, Gram, Term
+from sordino.summaries.moment import FINE, ONE, Gradient, Gram, Lengths, Outer, Term
 from sordino.summaries.totals import ALL, Item, Ranks, Rows, Totals
 
 __all__ = ["Difference", "EngineReport", "EngineRow", "check_engine"]
@@ -180,7 +180,7 @@ def _about(frame: Frame, column: Column, keys: tuple[Any, ...], *, full: bool) -
     return [*few, Middles(column.name, kept, 2, named), *rows] if full else few
 
 
-def moments(frame: Frame) -> list[Gram | Gradient]:
+def moments(frame: Frame) -> list[Gram | Gradient | Lengths | Outer]:
     """Products and gradients over the first columns and conditions of a frame."""
     numbers = tuple(Term(column.name) for column in frame.columns[:3])
     flags = tuple(Term(index=i) for i in range(len(frame.counted)))[:2]
@@ -196,6 +196,14 @@ def moments(frame: Frame) -> list[Gram | Gradient]:
         Gradient(terms, target, theta, norm=ONE // 2, order=1),
         Gradient(terms, label, tuple(9 * t for t in theta), "logistic", norm=ONE),
         Gradient(terms, label, theta, "logistic"),
+        Gradient(terms, target, theta, clip=8 * ONE, norm=ONE // 3, each=True),
+        Gradient(terms, label, theta, "logistic", norm=ONE // 2, cap=ONE + ONE // 9, each=True, required=required),
+        Lengths(terms, target, (ONE // 2, ONE, 2 * ONE)),
+        Lengths(terms, target, (0, ONE // 7, ONE, 3 * ONE), theta, required),
+        Outer(terms, target, "rows", 2 * ONE, cap=ONE + ONE // 7),
+        Outer(terms, label, "curvature", ONE // 3, theta, cap=2 * ONE),
+        Outer(terms, target, "residual", ONE // 5, theta, required=required),
+        Outer(terms, label, "residual", ONE, theta, "logistic", cap=2 * ONE),
     ]
 
 

@@ -87,7 +87,8 @@ class Question:
         asked, place = examples()[self.name], PLACES[self.place](table)
         first, given, options = next(iter(asked.values()))
         if len(asked) == 1 and hasattr(place, first):
-            query: Query = getattr(place, first)(*given, **options)
+            made = getattr(place, first)(*given, **options)
+            query: Query = getattr(made, "query", made)  # a question whose answers are computed with holds the one that is released
         else:
             query = place.agg(**{label: getattr(statistics, name)(*parts, **named) for label, (name, parts, named) in asked.items()})
         if self.way is None:

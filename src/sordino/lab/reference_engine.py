@@ -24,7 +24,7 @@ from sordino.schema.join import Join
 from sordino.sensitivity.distance import canonical
 from sordino.summaries.clip import Clipped
 from sordino.summaries.middle import Middle, Middles
-from sordino.summaries.moment import Gradient, Gram
+from sordino.summaries.moment import Gradient, Gram, Lengths, Outer
 from sordino.summaries.request import Window
 from sordino.summaries.totals import GroupTotals, Item, Ranks, Rows, Sorted, Totals
 
@@ -207,7 +207,7 @@ class Answer:
             return GroupTotals(
                 keys, {item: np.array([self._total(item, self._rows(key)) for key in keys], object) for item in request.items}
             )
-        if isinstance(request, Gram | Gradient):
+        if isinstance(request, Gram | Gradient | Lengths | Outer):
             return naive_moment(self.frame, request, self._keys(), [self._rows(key) for key in self._keys()])
         at = self._column(request.column)
         if isinstance(request, Clipped):

@@ -11,7 +11,7 @@ import numpy as np
 
 from sordino.schema.column import coarse_shift
 from sordino.schema.frame import Frame
-from sordino.summaries.moment import COARSE, FINE, LINK, ONE, Gradient, Gram, Products, Slope, Term
+from sordino.summaries.moment import COARSE, FINE, GRAIN, LINK, ONE, Gradient, Gram, Lengths, Outer, Products, Sizes, Slope, Term
 
 __all__ = ["naive_moment"]
 
@@ -52,13 +52,24 @@ def kept(frame: Frame, terms: tuple[Term, ...], required: tuple[int, ...], rows:
     return [(unit, [c for c in x if c is not None]) for unit, x in made if None not in x]
 
 
+def predicted(theta: tuple[int, ...], x: list[int]) -> int:
+    return sum(t * c for t, c in zip(theta, x, strict=True))
+
+
+def chance(z: int) -> int:
+    """The logistic link on the nearest point of its table."""
+    point = max(-16 * LINK, min(16 * LINK, math.floor(Fraction(z * LINK, ONE * FINE) + Fraction(1, 2))))
+    return math.floor(ONE / (1 + math.exp(-point / LINK)) + 0.5)
+
+
 def weight(request: Gradient, x: list[int], y: int) -> tuple[int, int]:
-    z = sum(t * c for t, c in zip(request.theta, x, strict=True))
+    z = predicted(request.theta, x)
     if request.loss == "logistic":
-        point = max(-16 * LINK, min(16 * LINK, z * LINK // (ONE * FINE)))
-        return y - math.floor(ONE / (1 + math.exp(-point / LINK)) + 0.5), 0
-    residual = (y * FINE - z) // FINE
-    return max(-request.clip, min(request.clip, residual)), residual
+        w, residual = y - chance(z), 0
+    else:
+        residual = (y * FINE - z) // FINE
+        w = max(-request.clip, min(request.clip, residual))
+    return (w if request.cap is None else math.trunc(w * min(1.0, request.cap / max(1.0, length(x, 2))))), residual
 
 
 def length(vector: list[int], order: int) -> float:
@@ -80,24 +91,54 @@ def told(frame: Frame, request: Gradient, rows: list[Any]) -> tuple[list[int], l
     total = [0] * len(request.terms)
     for mine in people.values():
         limits: list[int | None] = [None] * len(mine)
-        if request.norm is not None and frame.unit_column is None:
+        if request.norm is not None and (frame.unit_column is None or request.each):
             limits = [math.floor(request.norm * ONE / max(1.0, length(x, request.order))) for _, x in mine]
         weights = [w if most is None else max(-most, min(most, w)) for most, (w, _) in zip(limits, mine, strict=True)]
         vector = [sum(w * x[j] for w, (_, x) in zip(weights, mine, strict=True)) for j in range(len(total))]
-        if request.norm is not None and frame.unit_column is not None:
+        if request.norm is not None and frame.unit_column is not None and not request.each:
             share = min(1.0, request.norm * ONE / max(1.0, length(vector, request.order)))
             vector = [math.trunc(v * share) for v in vector]
         total = [a + b for a, b in zip(total, vector, strict=True)]
     return total, cells
 
 
+def measured(frame: Frame, request: Lengths, rows: list[Any]) -> list[int]:
+    cells = [0] * (len(request.edges) + 1)
+    for _, (*x, y) in kept(frame, (*request.terms, request.target), request.required, rows):
+        size = length(x, 2)
+        if request.theta is not None:
+            size *= abs((y * FINE - predicted(request.theta, x)) // FINE) / ONE
+        cells[next((j for j, edge in enumerate(request.edges) if size <= edge), len(request.edges))] += 1
+    return cells
+
+
+def vector(request: Outer, x: list[int], y: int) -> list[int]:
+    z = predicted(request.theta, x) if request.theta else 0
+    factor = 1.0 if request.cap is None else min(1.0, request.cap / max(1.0, length(x, 2)))
+    if request.of == "curvature":
+        factor *= math.sqrt(chance(z) * (ONE - chance(z))) / ONE
+    elif request.of == "residual":
+        factor *= (y - chance(z) if request.loss == "logistic" else (y * FINE - z) // FINE) / ONE
+    factor *= GRAIN / request.norm
+    factor *= min(1.0, GRAIN / max(1.0, length(x, 2) * abs(factor)))
+    return [math.trunc(c * factor) for c in x]
+
+
+def outer_sums(frame: Frame, request: Outer, rows: list[Any]) -> list[list[int]]:
+    made = [vector(request, x, y) for _, (*x, y) in kept(frame, (*request.terms, request.target), request.required, rows)]
+    size = range(len(request.terms))
+    return [[sum(v[i] * v[j] for v in made) for j in size] for i in size]
+
+
 def naive_moment(frame: Frame, request: Any, keys: tuple[Any, ...], groups: list[list[Any]]) -> Any:
     size = len(request.terms)
-    if isinstance(request, Gram):
+    if isinstance(request, Gram | Outer):
         values = np.zeros((len(keys), size, size), object)
         for g, rows in enumerate(groups):
-            values[g] = product_sums(frame, request, rows)
+            values[g] = product_sums(frame, request, rows) if isinstance(request, Gram) else outer_sums(frame, request, rows)
         return Products(keys, values)
+    if isinstance(request, Lengths):
+        return Sizes(keys, np.array([measured(frame, request, rows) for rows in groups], object).reshape(len(keys), len(request.edges) + 1))
     found = [told(frame, request, rows) for rows in groups]
     shapes = (size, request.octaves + 1 if request.octaves else 0)
     return Slope(keys, *(np.array([pair[i] for pair in found], object).reshape(len(keys), n) for i, n in enumerate(shapes)))

@@ -12,7 +12,7 @@ from sordino.errors import QueryError
 from sordino.privacy.relation import Relation
 from sordino.sensitivity import ScaleLadder
 from sordino.summaries import Counts, Near, Nearness, RankWindow, Rung, Scores, Stair, Value
-from sordino.summaries.moment import Gradient, Gram
+from sordino.summaries.moment import Gradient, Gram, Lengths
 from sordino.summaries.totals import Values
 
 __all__ = ["WIDE", "Specimen", "request_of", "specimens", "variant"]
@@ -155,7 +155,7 @@ def _vectors(mechanism: Any, _: Stair) -> Iterator[Specimen]:
         yield Specimen(name, Rung((0, *nobody), middle, scales), Rung(moved, index, scales))  # type: ignore[arg-type]
 
 
-def _rows(mechanism: Any, _: Gram | Gradient) -> Iterator[Specimen]:
+def _rows(mechanism: Any, _: Gram | Gradient | Lengths) -> Iterator[Specimen]:
     """Rows of coordinates with the target last: corners, and a person in the corner that moves every product most."""
     width, more = mechanism.dimension, mechanism.max_rows
     corners = [[1.0 if (i >> k) % 2 else -1.0 for k in range(width)] for i in range(12)]
@@ -199,4 +199,5 @@ _KINDS: dict[type, Callable[[Any, Any], Iterator[Specimen]]] = {
     Nearness: _ladder,
     Gram: _rows,
     Gradient: _rows,
+    Lengths: _rows,
 }

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from sordino.mechanisms.joint_top import JointTop
     from sordino.mechanisms.laplace import Laplace
     from sordino.mechanisms.laplace_histogram import LaplaceHistogram
+    from sordino.mechanisms.least_squares import LeastSquares
+    from sordino.mechanisms.logistic_regression import LogisticRegression
+    from sordino.mechanisms.moment_matrix import MomentMatrix
     from sordino.mechanisms.noisy_descent import NoisyDescent
     from sordino.mechanisms.noisy_max import NoisyMax
     from sordino.mechanisms.normal_equations import NormalEquations
@@ -44,7 +47,10 @@ __all__ = [
     "JointTop",
     "Laplace",
     "LaplaceHistogram",
+    "LeastSquares",
+    "LogisticRegression",
     "Mechanism",
+    "MomentMatrix",
     "NoisyDescent",
     "NoisyMax",
     "NormalEquations",

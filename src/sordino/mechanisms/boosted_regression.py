@@ -12,19 +12,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino.errors import QueryError
+from sordino.mechanisms.estimate import inside, whole_theta
 from sordino.mechanisms.laplace import as_dimension
 from sordino.mechanisms.listing import claim, listed
 from sordino.mechanisms.margin import DEVIATIONS, Round, of_rounds
 from sordino.mechanisms.normal_equations import as_rows, columns, swapped
 from sordino.mechanisms.portion import UNIT, Portions, located, root_up
-from sordino.mechanisms.posterior import Belief, Line, inside
+from sordino.mechanisms.posterior import Belief, Line
 from sordino.privacy.certificate import Certificate
 from sordino.privacy.number import as_delta, as_epsilon, as_positive
 from sordino.privacy.relation import Relation
 from sordino.summaries import Ask, Draw
-from sordino.summaries.moment import FINE, LARGEST, ONE, Gradient, Gram, Products, Slope, Term
+from sordino.summaries.moment import FINE, ONE, Gradient, Gram, Products, Slope, Term
 
-__all__ = ["BoostedRegression", "whole_theta"]
+__all__ = ["BoostedRegression"]
 
 Floats = NDArray[np.float64]
 SQUARE, COUNTS = Fraction(1, 4), Fraction(1, 10)  # of mu^2: for X'X, and for the sizes of left-overs over all rounds
@@ -32,14 +33,6 @@ OCTAVES = 14  # left-overs are told apart by factors of two, down to 2^-14 of th
 MIDDLE = 0.6827  # a Gaussian lies this often within one standard deviation
 WIDE = 2.0  # how far coefficients may lie outside the box, in the guess the rounds begin with
 DOUBT = 0.05  # of the variance before a round is kept after it: a clipped gradient is not quite linear
-
-
-def whole_theta(theta: Floats) -> tuple[int, ...]:
-    """Coefficients as a request carries them: whole units, shrunk where their absolute sum leaves the room of an exact predictor."""
-    finite = np.nan_to_num(theta, nan=0.0, posinf=0.0, neginf=0.0)
-    total = float(np.abs(finite).sum()) * FINE
-    shrunk = finite * min(1.0, (LARGEST - len(finite)) / total) if total > 0 else finite
-    return tuple(int(value) for value in np.rint(shrunk * FINE))
 
 
 @listed("boosted regression", "clipped residual rounds", "Huber regression", note="004 M-estimators, private noisy gradient descent")
@@ -106,7 +99,9 @@ class BoostedRegression:
 
     def release(self, ask: Ask, draw: Draw) -> Line:
         terms = self.terms or columns(self.dimension)
-        square = self._square(ask(Gram(terms[:-1], self.required)), draw)
+        found: Products = ask(Gram(terms[:-1], self.required))
+        whole = found.values[0] if len(found.values) else np.zeros((self.dimension,) * 2, object)
+        square = Portions.symmetric(draw, whole, self.scales[0], cut=True) / UNIT
         spot = Spot(inside(square), max(1.0, float(square[0, 0])), Belief.guess(self.dimension, WIDE))
         turns: list[Round] = []
         for _ in range(self.rounds):
@@ -124,16 +119,6 @@ class BoostedRegression:
             spot = self._updated(spot, turns[-1], scale)
         margin = of_rounds(square, float(self.scales[0] / UNIT), turns[self.rounds // 2 :])
         return Line(tuple(spot.belief.mean.tolist()), margin, spot.scale, spot.rows)
-
-    def _square(self, answer: Products, draw: Draw) -> Floats:
-        d = self.dimension
-        rows, cols = np.triu_indices(d)
-        double = self.scales[0] * root_up(Fraction(2))
-        scale = [double if i == j else self.scales[0] for i, j in zip(rows, cols, strict=True)]
-        found = answer.values[0][rows, cols] if len(answer.values) else np.zeros(len(rows), object)
-        full = np.zeros((d, d))
-        full[rows, cols] = full[cols, rows] = Portions.draw(draw, located(found), scale) / UNIT
-        return full
 
     def _sizes(self, counts: NDArray[np.int64]) -> tuple[float, int, float, float]:
         """From drawn octaves: the 68% point of the residuals, where to clip them, the share that is not clipped, and the mean of psi^2."""

@@ -9,9 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino.mechanisms.normal_equations import Equations
-
-__all__ = ["DEVIATIONS", "Margin", "Round", "blur", "of_equations", "of_rounds"]
+__all__ = ["DEVIATIONS", "Margin", "Round", "blur", "of_rounds"]
 
 Floats = NDArray[np.float64]
 RARE = 0.01  # of the 5%: for noise of X'X beyond `blur`, and again for long error vectors
@@ -68,43 +66,6 @@ def _curved(square: Floats, scale: float) -> tuple[float, float, float] | None:
     return (1 / smallest, most, most / smallest) if smallest > most else None
 
 
-def of_equations(drawn: Equations) -> Margin:
-    r"""About the t of rows y = x't + errors, independent of x and of one variance v; with v = 0 about the table's own least squares.
-
-    Theorem. A = X'X + E and b = X'y + e are drawn, s and r the noise of E and e, |E| <= m and k = m |A^-1| < 1. Then, for c =
-    r^2 + 2 s^2 |t|^2 and w = X'errors + e - E t, h'A^-1 b - h't is a normal number of variance c |A^-1 h|^2/(1 - k)^2 + v h'A^-1 h/(1 - k)
-    at most, and m |A^-1 h| |(X'X)^-1 w| more.
-    Proof. A^-1 b - t = A^-1 w, and w is normal with covariance at most c I + v X'X. As A^-1 = (X'X)^-1 - A^-1 E (X'X)^-1, the first part is
-    normal and the second is as said. (X'X)^-1 = (I - A^-1 E)^-1 A^-1 and X'X >= (1 - k) A turn X'X into A. QED
-    """
-    A, b = np.array(drawn.square), np.array(drawn.moment)
-    s, r, _ = drawn.noise
-    d, curved = len(b), _curved(np.array(drawn.square), drawn.noise[0])
-    if curved is None:
-        return Margin.anywhere(d)
-    steep, most, k = curved
-    inverse = np.linalg.inv(A)
-    t = inverse @ b
-    variance, long = _variance(drawn, t), _longest(d)
-    known = math.sqrt(variance * steep / (1 - k)) * long
-    slack = 1 - math.sqrt(2) * s * (1 + k) * steep / (1 - k) * long
-    if slack <= 0:
-        return Margin.anywhere(d)
-    noise = (r + math.sqrt(2) * s * (float(np.linalg.norm(t)) + (1 + k) * known)) / slack  # sqrt c, with |t| <= |A^-1 b| + (1 + k) |..w|
-    first = NORMAL**2 * ((noise / (1 - k)) ** 2 * inverse @ inverse + variance / (1 - k) * inverse)
-    far = most * (noise * steep / (1 - k) * long + known)
-    return Margin.within(t, (first, far**2 * inverse @ inverse))
-
-
-def _variance(drawn: Equations, t: Floats) -> float:
-    """Of the errors: at most what the drawn sums say, three deviations up; a target in [-1, 1] has none above 1."""
-    s, r, last = drawn.noise
-    size = float(t @ t)
-    doubt = DEVIATIONS * math.sqrt(last**2 + 4 * size * r**2 + 2 * size**2 * s**2)
-    rows = max(drawn.square[0][0] - DEVIATIONS * math.sqrt(2) * s, 1.0)
-    return min(max(float(drawn.total - t @ np.array(drawn.moment)) + doubt, 0.0) / rows, 1.0)
-
-
 @dataclass(frozen=True)
 class Round:
     """One drawn sum of x psi at a point: its noise, the share of rows not clipped and the mean square of psi."""
@@ -119,9 +80,9 @@ class Round:
 def of_rounds(square: Floats, scale: float, rounds: Sequence[Round]) -> Margin:
     r"""About the t with E[x psi(y - x't)] = 0, from the last rounds: errors independent of x, and points so near t that psi is straight.
 
-    Theorem. Let A = X'X + E as in `of_equations`, u the mean of t - at, g the mean of drawn/share. Then A^-1 g - u is a normal vector with
-    covariance c A^-2 + (1 + k) V A^-1, V = E psi^2/(E psi')^2, c the variance of the mean noise, and in a direction h at most
-    m |A^-1 h| |u| more.
+    Theorem. Let A = X'X + E be drawn, |E| <= m, k = m |A^-1| < 1, u the mean of t - at, g the mean of drawn/share. Then A^-1 g - u is a
+    normal vector with covariance c A^-2 + (1 + k) V A^-1, V = E psi^2/(E psi')^2, c the variance of the mean noise, and in a direction h
+    at most m |A^-1 h| |u| more.
     Proof. Near t the sum of x psi is that at t, of covariance E psi^2 X'X, plus E psi' X'X (t - at). So g = X'X u + w and
     A^-1 g - u = A^-1 w - A^-1 E u; the noise in w is drawn after E, and X'X <= (1 + k) A. QED
     The points depend on E, so |E u| is bounded by |E| |u|, whatever the dependence.

@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sordino.errors import QueryError
-from sordino.mechanisms.boosted_regression import whole_theta
+from sordino.mechanisms.estimate import whole_theta
 from sordino.mechanisms.laplace import as_dimension, check_scale
 from sordino.mechanisms.listing import claim, listed
 from sordino.mechanisms.normal_equations import as_rows, columns
@@ -89,17 +88,6 @@ class NoisyDescent:
         if isinstance(self.rounds, bool) or not isinstance(self.rounds, int) or not 1 <= self.rounds <= MOST:
             raise QueryError("SRD-103", f"rounds is {self.rounds!r}.", f"Give the number of steps beforehand, from 1 to {MOST:,}, or none.")
         _ = self.scales  # noise of impossible width is refused here
-
-    @classmethod
-    def logistic(cls, epsilon: Fraction, delta: Fraction, dimension: int, **facts: Any) -> NoisyDescent:
-        """Logistic regression of rows in [-1, 1]: directions clipped to a quarter of the longest row, at eight times its inverse as rate.
-
-        The curvature is that of features spread over their bounds (mean square 1/3) at log odds of 2, where p(1 - p) is a tenth.
-        """
-        longest = root_up(Fraction(dimension))
-        bound = (longest if delta else Fraction(dimension)) / 4
-        public: dict[str, Any] = {"curvature": Fraction(1, 30), "radius": Fraction(4), **facts}
-        return cls(epsilon, delta, bound=bound, rate=8 / longest, dimension=dimension, loss="logistic", **public)
 
     def fall(self, steps: int) -> float:
         """How far from the optimum the descent still is without noise, at most, if radius and curvature are as said."""
@@ -191,5 +179,4 @@ class NoisyDescent:
             cls(one, small, 40, Fraction(1, 2), dimension=3, loss="logistic"),
             cls(Fraction(1, 2), rounds=5, dimension=2, relation="replace"),
             cls(Fraction(2), small, 8, dimension=4, size=1000, relation="replace"),
-            cls.logistic(one, small, 5),
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino.errors import QueryError
+from sordino.mechanisms.estimate import Curvature, Equation, Estimate, inside
 from sordino.mechanisms.laplace import as_dimension
 from sordino.mechanisms.listing import claim, listed
 from sordino.mechanisms.portion import UNIT, Portions, located, root_up
@@ -20,8 +22,10 @@ from sordino.privacy.relation import Relation
 from sordino.summaries import Ask, Draw
 from sordino.summaries.moment import Gram, Products, Term
 
-__all__ = ["Equations", "NormalEquations", "as_rows", "columns", "swapped"]
+__all__ = ["Equations", "NormalEquations", "as_rows", "columns", "solved", "swapped"]
 
+TURNS = 6  # of the fixed point between coefficients and the noise they meet
+DEVIATIONS = 3.0  # granted to a drawn variance
 SQUARE, MOMENT = Fraction(36, 100), Fraction(58, 100)  # of mu^2: products of two terms, products with the target; the rest is for y'y
 
 
@@ -143,3 +147,16 @@ class NormalEquations:
     def examples(cls) -> Sequence[NormalEquations]:
         one, small = Fraction(1), Fraction(1, 10**6)
         return (cls(one, small), cls(Fraction(1, 10), small, 11), cls(one, small, 5, "replace", 3), cls(Fraction(20), small, 2))
+
+
+def solved(drawn: Equations) -> Estimate:
+    """Least squares from drawn sums alone; the error of sampling as for errors of one variance, which y'y says three deviations up."""
+    square, moment = np.array(drawn.square), np.array(drawn.moment)
+    blur, noise, last = drawn.noise
+    curve, equation = Curvature.of(square, blur), Equation(np.zeros(len(moment)), moment, noise)
+    t = curve.solve([equation], equation.at, TURNS)
+    size, rows = float(t @ t), max(float(square[0, 0]), 1.0)
+    doubt = DEVIATIONS * math.sqrt(last**2 + 4 * size * noise**2 + 2 * size**2 * blur**2)
+    variance = min(max(float(drawn.total - 2 * t @ moment + t @ square @ t) + doubt, 0.0) / rows, 1.0)
+    spread, bread = curve.spread([equation], t)
+    return Estimate.made(t, spread, np.zeros(square.shape), variance * bread @ inside(square) @ bread.T, rows=rows)

@@ -81,3 +81,18 @@ class Portions:
         """Gaussian noise around whole numbers; one scale, or one for each of them."""
         largest = scale if isinstance(scale, Fraction) else max(scale)
         return np.asarray(draw(GaussianLaw().at(location, scale, grid=output_grid(largest))), np.int64)
+
+    @staticmethod
+    def symmetric(draw: Draw, whole: NDArray[np.object_], scale: Fraction, *, cut: bool = False) -> NDArray[np.float64]:
+        """A symmetric matrix of whole sums with noise on its upper triangle, sqrt 2 larger on the diagonal: equal in every rotated basis.
+
+        With `cut` the sums are in units of 2^-40 and are cut to 2^-28 first.
+        """
+        rows, cols = np.triu_indices(len(whole))
+        double = scale * root_up(Fraction(2))
+        scales = [double if i == j else scale for i, j in zip(rows, cols, strict=True)]
+        found = whole[rows, cols]
+        place = located(found) if cut else np.array([min(int(value), FARTHEST) for value in found], np.int64)
+        full = np.zeros(whole.shape)
+        full[rows, cols] = full[cols, rows] = Portions.draw(draw, place, scales)
+        return full

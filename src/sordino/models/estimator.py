@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from sordino.errors import QueryError
+from sordino.mechanisms.estimate import Estimate
 from sordino.models.box import Box, as_array, as_box, as_matrix
 from sordino.models.fit import Fit, Fitted, fitted
 from sordino.models.purse import opened
@@ -23,6 +23,7 @@ from sordino.privacy.relation import Relation
 __all__ = ["Private"]
 
 Floats = NDArray[np.float64]
+LEVEL = 0.95
 
 
 class Private(BaseEstimator):  # type: ignore[misc]
@@ -92,23 +93,50 @@ class Private(BaseEstimator):  # type: ignore[misc]
         return np.asarray(rows @ np.ravel(self.coef_) + np.ravel(self.intercept_)[0])
 
 
-def unscaled(found: Fitted, box: Box, limits: Box | None) -> tuple[Floats, float, Floats | None]:
-    """Coefficients and intercept in the units of the data, and where noise has a public scale their ends at 95%, intercept first."""
-    theta = np.array(found.found["theta"])
-    height, level = (limits.half[0], limits.middle[0]) if limits is not None else (1.0, 0.0)
-    back = np.zeros((len(theta), len(theta)))
-    back[0] = [height, *(-height * box.middle / box.half)]
-    back[np.arange(1, len(theta)), np.arange(1, len(theta))] = height / box.half
-    line = back @ theta
-    margin = found.found.get("margin")
-    ends = None if margin is None else _ends(line, back, margin) + np.array([[level], *[[0.0]] * (len(theta) - 1)])
-    return line[1:], float(line[0] + level), ends
+    def _ends(self, level: float, *, population: bool) -> Floats | None:
+        """Ends of intercept and coefficients, one row each; None where the noise has a private scale."""
+        back, _ = self._back()
+        line, found = np.concatenate([np.ravel(self.intercept_), np.ravel(self.coef_)]), self._found
+        if "estimate" in found:
+            half = Estimate.of(found["estimate"]).half(back, level, population=population)
+            return np.stack([line - half, line + half], axis=-1)
+        margin = found.get("margin")
+        if margin is None or level != LEVEL:
+            return None
+        if margin["hidden"]:
+            return np.tile([-np.inf, np.inf], (len(line), 1))
+        centre = back @ np.array(margin["centre"])
+        centre[0] += self._back()[1]
+        half = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", back, np.array(margin["spread"]), back), 0.0))
+        return np.stack([np.minimum(centre - half, line), np.maximum(centre + half, line)], axis=-1)
 
+    def _back(self) -> tuple[Floats, float]:
+        """A matrix and an offset of the intercept: coefficients in the units of the data, intercept first, from those of coordinates."""
+        box, limits = as_box(self.bounds_X, self.n_features_in_, "bounds_X"), self._limits()
+        height, level = (limits.half[0], float(limits.middle[0])) if limits is not None else (1.0, 0.0)
+        back = np.diag([height, *(height / box.half)])
+        back[0, 1:] = -height * box.middle / box.half
+        return back, level
 
-def _ends(line: Floats, back: Floats, margin: Mapping[str, Any]) -> Floats:
-    """One row per coefficient; the coefficient itself always counts as possible."""
-    if margin["hidden"]:
-        return np.tile([-np.inf, np.inf], (len(line), 1))
-    centre = back @ np.array(margin["centre"])
-    half = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", back, np.array(margin["spread"]), back), 0.0))
-    return np.stack([np.minimum(centre - half, line), np.maximum(centre + half, line)], axis=-1)
+    def _limits(self) -> Box | None:
+        return None
+
+    def _settle(self, found: Fitted) -> Floats:
+        """Coefficients in the units of the data, intercept first; the draws they came from are kept for intervals."""
+        self._found, self.card_ = found.found, found.card
+        back, level = self._back()
+        line = back @ np.array(found.found["theta"])
+        line[0] += level
+        return np.asarray(line)
+
+    def interval(self, level: float = LEVEL, *, kind: str = "total") -> Floats | None:
+        """One row (low, high) per coefficient, the intercept first: about the population, or with kind="noise" about these rows' own fit.
+
+        None where the method has no interval at this level.
+        """
+        check_is_fitted(self)
+        if kind not in ("noise", "total"):
+            raise QueryError("SRD-106", f"kind {kind!r} is unknown.", 'Use "noise" or "total".')
+        if isinstance(level, bool) or not isinstance(level, int | float) or not 0 < level < 1:
+            raise QueryError("SRD-103", f"level is {level!r}.", "Give a level between 0 and 1.")
+        return self._ends(float(level), population=kind == "total")

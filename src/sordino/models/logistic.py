@@ -10,11 +10,11 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sordino.errors import QueryError
-from sordino.mechanisms.noisy_descent import NoisyDescent
-from sordino.models.box import Box, as_box
-from sordino.models.estimator import Private, unscaled
+from sordino.mechanisms.logistic_regression import LogisticRegression
+from sordino.models.box import Box
+from sordino.models.estimator import LEVEL, Private
 from sordino.models.rows import Rows
-from sordino.models.way import Descent, Way
+from sordino.models.way import Odds, Way
 from sordino.privacy.number import as_delta, as_epsilon, shown
 
 __all__ = ["PrivateLogisticRegression"]
@@ -23,21 +23,23 @@ Floats = NDArray[np.float64]
 
 
 class PrivateLogisticRegression(ClassifierMixin, Private):  # type: ignore[misc]
-    """Logistic regression of two public classes under differential privacy, by noisy gradient descent; every row is a unit.
+    """Logistic regression of two public classes under differential privacy; every row is a unit.
 
     classes    the two labels, (negative, positive), from public knowledge; rows with any other label drop out
-    rounds     how many steps, fixed beforehand; None: as many as price, size and number of features ask for (NoisyDescent.logistic)
+    cap        True: rows longer than a privately drawn cap count less, which lowers the noise and moves no coefficient where the model
+               holds; False: the plain maximum likelihood, whatever holds
 
-    The other parameters are as in PrivateLinearRegression. After fit: coef_, intercept_, classes_, card_; coef_interval_ is None, because
-    the path of a descent has no interval that is known to hold.
+    The other parameters are as in PrivateLinearRegression. After fit: coef_, intercept_, classes_, card_, and coef_interval_ at 95%, about
+    the population these rows are a sample of; interval(level, kind="noise") is about the maximum likelihood of these rows. An interval of
+    several log odds says that these rows and this price know nothing about a coefficient.
     """
 
     def __init__(
         self, *, epsilon: Any = None, delta: Any = 1e-6, bounds_X: Any = None, classes: Any = None, relation: str = "add_remove",
-        ledger: Any = None, size: Any = None, rounds: Any = None, fits: Any = None,
+        ledger: Any = None, size: Any = None, cap: bool = True, fits: Any = None,
     ) -> None:  # fmt: skip
         self.epsilon, self.delta, self.bounds_X, self.classes = epsilon, delta, bounds_X, classes
-        self.relation, self.ledger, self.size, self.rounds, self.fits = relation, ledger, size, rounds, fits
+        self.relation, self.ledger, self.size, self.cap, self.fits = relation, ledger, size, cap, fits
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -62,16 +64,17 @@ class PrivateLogisticRegression(ClassifierMixin, Private):  # type: ignore[misc]
 
     def _way(self, features: int) -> Way:
         epsilon, delta = as_epsilon(self.epsilon), as_delta(self.delta, zero=True)
-        size = None if self.size is None else int(self.size)
-        return Descent(NoisyDescent.logistic(epsilon, delta, features + 1, size=size, rounds=self.rounds, relation=self.relation))
+        if not delta:
+            what = "logistic regression has Gaussian noise, which needs a delta."
+            raise QueryError("SRD-102", what, "Give delta=1e-6; without one noise grows with the number of features, not with its root.")
+        return Odds(LogisticRegression(epsilon, delta, features + 1, self.relation, capped=self.cap))
 
     def fit(self, X: Any, y: Any) -> Any:
-        """Pay, look, draw. Sets coef_, intercept_, classes_ and card_."""
-        released = self._released(X, y)
-        box = as_box(self.bounds_X, self.n_features_in_, "bounds_X")
-        line, level, _ = unscaled(released, box, None)
-        self.coef_, self.intercept_ = line[None, :], np.array([level])
-        self.classes_, self.coef_interval_, self.card_ = np.array(self._labels()), None, released.card
+        """Pay, look, draw. Sets coef_, intercept_, coef_interval_, classes_ and card_."""
+        line = self._settle(self._released(X, y))
+        self.coef_, self.intercept_ = line[None, 1:], line[:1]
+        ends = self._ends(LEVEL, population=True)
+        self.classes_, self.coef_interval_ = np.array(self._labels()), None if ends is None else ends[1:]
         return self
 
     def decision_function(self, X: Any) -> Floats:

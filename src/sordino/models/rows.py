@@ -14,8 +14,8 @@ from sordino.errors import QueryError
 from sordino.models.box import Box, as_numbers
 from sordino.models.pair import LeftOver, Pairs, left_over, slopes
 from sordino.schema.frame import Frame
-from sordino.summaries.moment import ONE, Gradient, Gram
-from sordino.summaries.product import answer, quantised
+from sordino.summaries.moment import ONE
+from sordino.summaries.product import Asked, answer, quantised
 
 __all__ = ["Bounded", "Rows"]
 
@@ -81,7 +81,7 @@ class Bounded:
     salt: int
 
     def ask(self, request: Any) -> Any:
-        if isinstance(request, Gram | Gradient):
+        if isinstance(request, Asked):
             return answer(self.rows, request)
         if isinstance(request, Pairs | LeftOver):
             whole = self.rows[~np.isnan(self.rows).any(axis=1)]

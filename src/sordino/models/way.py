@@ -12,9 +12,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from sordino.mechanisms.boosted_regression import BoostedRegression
-from sordino.mechanisms.noisy_descent import NoisyDescent
-from sordino.mechanisms.normal_equations import NormalEquations, columns
-from sordino.mechanisms.posterior import Line, solved
+from sordino.mechanisms.estimate import Estimate
+from sordino.mechanisms.least_squares import LeastSquares
+from sordino.mechanisms.logistic_regression import LogisticRegression
+from sordino.mechanisms.normal_equations import NormalEquations, columns, solved
 from sordino.mechanisms.quantile_exponential import QuantileExponential
 from sordino.mechanisms.smooth_vector import SmoothVector
 from sordino.models.pair import FARTHEST, STEP, LeftOver, Pairs
@@ -26,9 +27,9 @@ from sordino.sensitivity.scale import ScaleLadder
 from sordino.summaries import Ask, Draw, Held, Rung
 from sordino.summaries.moment import ONE, Gram
 
-__all__ = ["Boosted", "Descent", "Equations", "SmoothRidge", "TheilSen", "Way"]
+__all__ = ["Boosted", "Equations", "Odds", "SmoothRidge", "Squares", "TheilSen", "Way"]
 
-Found = Mapping[str, Any]  # theta, and where the noise has a public scale the margin, the residuals' scale and the rows
+Found = Mapping[str, Any]  # theta, and where the noise has a public scale the estimate or the margin
 
 
 class Way(Protocol):
@@ -42,9 +43,8 @@ class Way(Protocol):
     def converse(self, ask: Ask, draw: Draw) -> Found: ...
 
 
-def _found(line: Line) -> Found:
-    margin = {"centre": line.margin.centre, "spread": line.margin.spread, "hidden": line.margin.hidden}
-    return {"theta": line.theta, "margin": margin, "scale": line.scale, "rows": line.rows}
+def _found(estimate: Estimate) -> Found:
+    return {"theta": estimate.theta, "estimate": estimate.numbers()}
 
 
 class _Single:
@@ -73,25 +73,38 @@ class Equations(_Single):
 
 
 @dataclass(frozen=True)
-class Boosted(_Single):
-    """Least squares or Huber's estimator in rounds on clipped residuals."""
+class Squares(_Single):
+    """Least squares: a pilot and one refinement."""
 
-    mechanism: BoostedRegression
-    name: str = "BoostedRegression"
+    mechanism: LeastSquares
+    name: str = "LeastSquares"
 
     def converse(self, ask: Ask, draw: Draw) -> Found:
         return _found(self.mechanism.release(ask, draw))
 
 
 @dataclass(frozen=True)
-class Descent(_Single):
-    """Logistic regression by noisy descent."""
+class Boosted(_Single):
+    """Huber's estimator, or what it is with a wider clip, in rounds on clipped residuals."""
 
-    mechanism: NoisyDescent
-    name: str = "NoisyDescent"
+    mechanism: BoostedRegression
+    name: str = "BoostedRegression"
 
     def converse(self, ask: Ask, draw: Draw) -> Found:
-        return {"theta": self.mechanism.release(ask, draw)}
+        line = self.mechanism.release(ask, draw)
+        margin = {"centre": line.margin.centre, "spread": line.margin.spread, "hidden": line.margin.hidden}
+        return {"theta": line.theta, "margin": margin}
+
+
+@dataclass(frozen=True)
+class Odds(_Single):
+    """Logistic regression in rounds that are pooled."""
+
+    mechanism: LogisticRegression
+    name: str = "LogisticRegression"
+
+    def converse(self, ask: Ask, draw: Draw) -> Found:
+        return _found(self.mechanism.release(ask, draw))
 
 
 @dataclass(frozen=True)

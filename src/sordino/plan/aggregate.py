@@ -19,6 +19,7 @@ from sordino.schema.spelling import spell
 from sordino.schema.value import shown
 from sordino.statistics.port import Statistic
 from sordino.statistics.presence import Present
+from sordino.statistics.second_moment import Pair
 from sordino.statistics.spread import Variance
 
 __all__ = ["Aggregates"]
@@ -35,6 +36,13 @@ PLAIN: dict[type[exp.Expr], Callable[[str], Statistic]] = {
     exp.Variance: lambda column: Variance(column, sample=True),
     exp.Stddev: lambda column: Variance(column, root=True, sample=True),
     exp.StddevSamp: lambda column: Variance(column, root=True, sample=True),
+}
+PAIRS: dict[type[exp.Expr], str] = {
+    exp.Corr: "corr",
+    exp.CovarPop: "covar_pop",
+    exp.CovarSamp: "covar_samp",
+    exp.RegrSlope: "regr_slope",
+    exp.RegrIntercept: "regr_intercept",
 }
 ADDED = set(PLAIN) - {exp.Median, exp.Min, exp.Max, exp.Mode}
 
@@ -64,6 +72,9 @@ class Aggregates:
             return self._quantile(node.this, node.expression)
         if kind is exp.WithinGroup:
             return self._within(node)
+        if kind in PAIRS:
+            allow(node, "this", "expression")
+            return Pair(PAIRS[kind], self._column(node.this).name, self._column(node.expression).name)
         if kind not in PLAIN:
             if isinstance(node, exp.AggFunc | exp.Window | exp.Filter):
                 refuse_part(node)

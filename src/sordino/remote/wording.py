@@ -55,7 +55,8 @@ class Asked:
         return {"table": self.table, "where": list(self.conditions), "by": list(self.by), **self.verbs}
 
 
-VERBS = tuple(name for name in vars(Verbs) if not name.startswith("_"))
+HOME = ("compare", "gram")  # questions whose answers are computed with at home
+VERBS = tuple(name for name in vars(Verbs) if not name.startswith("_") and name not in HOME)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from sordino.errors import QueryError
 from sordino.schema.arithmetic import HUGE
 from sordino.schema.column import Column
 from sordino.schema.expression import Arithmetic, Call, Case, Cast, Constant, Expression, Leaf, Part, Truth
-from sordino.schema.extent import Extent, Refuse, arithmetic, cast, hull, number, part, rounded, sized
+from sordino.schema.extent import Extent, Refuse, arithmetic, cast, hull, logarithm, number, part, rounded, sized
 from sordino.schema.spelling import phrase
 from sordino.schema.value import as_number, shown
 
@@ -96,6 +96,8 @@ def extent(expression: Expression) -> Extent:
             found = _extreme(word, items, refuse)
         case Call("abs", (item,)):
             found = sized(number(extent(item), refuse))
+        case Call("ln", (item,)):
+            found = logarithm(number(extent(item), refuse), refuse)
         case Call(word, (item,), digits):
             found = rounded(word, number(extent(item), refuse), digits)
         case Part(word, item):

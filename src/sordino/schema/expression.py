@@ -16,7 +16,7 @@ __all__ = [
     "conditions", "leaves", "parts", "reads",
 ]  # fmt: skip
 
-CALLS = ("abs", "floor", "ceil", "round", "least", "greatest", "coalesce")
+CALLS = ("abs", "floor", "ceil", "round", "least", "greatest", "coalesce", "ln")
 PARTS = ("year", "quarter", "month", "day", "dow", "isodow", "hour", "minute", "second")
 
 

@@ -10,10 +10,13 @@ from typing import Any, NoReturn
 
 from sordino.schema.arithmetic import TINY, as_double, half_away, half_even, product, quotient, rounded_steps
 
-__all__ = ["EXACT", "Extent", "Refuse", "arithmetic", "cast", "hull", "number", "part", "rounded", "sized", "unified"]
+__all__ = [
+    "EXACT", "LOG_GRID", "Extent", "Refuse", "arithmetic", "cast", "hull", "logarithm", "number", "part", "rounded", "sized", "unified",
+]  # fmt: skip
 
 Refuse = Callable[[str, str, str], NoReturn]  # code, what is wrong with the expression, what to do
 EXACT = ("int", "decimal", "bool")
+LOG_GRID = 2**30
 CYCLES = {"quarter": (1, 4), "month": (1, 12), "day": (1, 31), "dow": (0, 6), "isodow": (1, 7)}
 CLOCK = {"hour": (0, 23), "minute": (0, 59), "second": (0, 59)}
 
@@ -115,6 +118,15 @@ def sized(item: Extent) -> Extent:
     largest = max(abs(item.low), abs(item.high))
     smallest = type(item.low)(0) if item.low <= 0 <= item.high else min(abs(item.low), abs(item.high))
     return Extent(item.type, smallest, largest, item.scale)
+
+
+def logarithm(item: Extent, refuse: Refuse) -> Extent:
+    """On a grid of 2^-30: databases round their last bit differently, and that is far below it."""
+    low, high = item.doubles()
+    if low < TINY:
+        refuse("SRD-202", "has no bounds: it may be the logarithm of zero.", "Add a constant, log(x + 1), or declare bounds above 0.")
+    first, last = (math.floor(math.log(end) * LOG_GRID + 0.5) / LOG_GRID for end in (low, high))
+    return Extent("float", first, last)
 
 
 def rounded(word: str, item: Extent, digits: int) -> Extent:

@@ -24,7 +24,7 @@ from sordino.sensitivity.order import rank
 from sordino.session.card import Card
 from sordino.session.release import Paid, Release
 from sordino.summaries import Counts, Draw, Near, Nearness, RankWindow, Rung, Scores, Stair, Tally, Value
-from sordino.summaries.moment import ONE, Gradient, Gram
+from sordino.summaries.moment import ONE, Gradient, Gram, Lengths, Outer
 from sordino.summaries.product import answer, quantised
 from sordino.summaries.totals import Sorted, Values
 from sordino.summaries.window import rank_window
@@ -62,7 +62,7 @@ class Owned:
                 low, high = (int(b) for b in as_bounds(self.bounds))
                 x = np.sort(np.floor(np.clip(_numbers(self.data), low, high)).astype(np.int64))
                 return Sorted(x, len(x))
-            case Gram() | Gradient():
+            case Gram() | Gradient() | Lengths() | Outer():
                 return answer(_coordinates(self.data, len(request.terms)), request)
             case Stair():
                 return self.data if isinstance(self.data, Rung) else self._rung(request.beta)

@@ -145,7 +145,7 @@ def preview(
     who = f"{table.unit_word}, {table.unit.relation.value}"
     facts = {"rows": view.rows, "twin": None if view.twin is None else "codebook" if view.twin.guess else "public twin"}
     asked = f"{', '.join(query.asked.statistics)}" + (f" by {', '.join(query.asked.by)}" if query.asked.by else "")
-    return Preview(asked, who, tuple(found), str(balance), _notes(query, found, delta), best, problem, facts, balance.filter.word)
+    return Preview(asked, who, tuple(found), str(balance), _notes(view, found, delta), best, problem, facts, balance.filter.word)
 
 
 def _needs_rows(plan: Settled, name: str) -> bool:
@@ -161,19 +161,31 @@ def _line(view: Outlook, balance: Balance, epsilon: Fraction, delta: Any, offer:
     return Line(float(cost.epsilon), float(cost.delta), balance.share(cost), balance.more(cost), known, plan.appears, loss=loss)
 
 
-def _notes(query: Query, found: list[Line], delta: Any) -> tuple[str, ...]:
+def _notes(view: Outlook, found: list[Line], delta: Any) -> tuple[str, ...]:
     """Warnings with the way out, in the order people need them."""
-    notes = []
+    query, notes = view.query, []
     sources = {known.source for line in found for known in line.forecasts}
     if "codebook" in sources:
         notes.append("(guess): simulated on made-up rows spread over the public bounds; give twin= for rows that look like yours.")
     if "twin" in sources:
         notes.append("(twin): simulated on the public twin; the private rows may differ.")
+    notes += _warnings(view, found, delta)
     for name in query.labels.drawn.statistics:
         lines_of = [(line, known) for line in found for known in line.forecasts if known.name == name]
         if lines_of and all(known.hopeless for _, known in lines_of):
             notes.append(_help(query, name, lines_of[-1][1], delta))
     return tuple(notes)
+
+
+def _warnings(view: Outlook, found: list[Line], delta: Any) -> list[str]:
+    """What steps say about prices and sizes at which they cannot work, at the dearest of these prices."""
+    said: dict[tuple[str, int | None], str] = {}
+    for line in found:
+        rows = line.rows if line.rows is not None else view.rows
+        for name, step in view.query.settle(line.epsilon, delta, rows=view.rows).steps.items():
+            if hasattr(step, "warning") and (text := step.warning(rows)):
+                said[name, rows] = f"up to epsilon {line.epsilon:.4g}: {text}"
+    return list(said.values())
 
 
 def _help(query: Query, name: str, known: Forecast, delta: Any) -> str:

@@ -56,7 +56,12 @@ class Query(TableVerbs):
     arrangement: Arrangement | None = None  # how released rows are shown; no part of the question
 
     def _ask(self, statistic: Statistic) -> Query:
-        return replace(self, asked=self.asked.agg(**{statistic.label: statistic}))
+        made = {column.name: column for column in statistic.derived}
+        asked = replace(self.asked, columns={**self.asked.columns, **made}) if made else self.asked
+        return replace(self, asked=asked.agg(**{statistic.label: statistic}))
+
+    def _rows(self) -> Query:
+        return self
 
     def _condition(self, text: str) -> Predicate:
         return self.table._condition(text)
@@ -301,15 +306,19 @@ class Query(TableVerbs):
         best = max(filter(enough, self.sealed()), key=lambda sealed: price_of(sealed).epsilon, default=None)
         return None if best is None else Release.from_bytes(best, recalled=True, query=self)
 
-    def interval(self, release: Release, level: float) -> tuple[Any, Any] | None:
-        """The interval of one of this question's answers at another level, from its recorded draws."""
+    def interval(self, release: Release, level: float, *, population: bool = False) -> tuple[Any, Any] | None:
+        """The interval of one of this question's answers at another level, from its recorded draws; or that about the population."""
         name, own = release.names[0], release.cost.exact
         step = self.settle(own.epsilon, own.delta).steps.get(name)
         cells = release.raw.get(name)
         if step is not None and cells:
             answer = Answer(release.value, release.low, release.high, raw=tuple(cells[0]))
             if step.interval(answer, 0.95) == (release.low, release.high):  # the table's declarations may have changed since
-                return step.interval(answer, level)
+                if not population:
+                    return step.interval(answer, level)
+                if hasattr(step, "population"):
+                    wide: tuple[Any, Any] | None = step.population(answer, level)
+                    return wide
         raise QueryError("SRD-103", "this interval is known at 95% only.", "Ask for interval(0.95).")
 
     def improve(self, *, within: Any, analyst: str | None = None) -> Release:

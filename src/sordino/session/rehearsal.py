@@ -11,7 +11,7 @@ from sordino.errors import QueryError
 from sordino.schema.frame import Frame
 from sordino.summaries.clip import Clipped
 from sordino.summaries.middle import Middles, middle
-from sordino.summaries.moment import Gradient, Gram, Products, Slope
+from sordino.summaries.moment import Gradient, Gram, Lengths, Outer, Products, Sizes, Slope
 from sordino.summaries.totals import GroupTotals, Item, Ranks, Rows, Sorted, Totals
 from sordino.summaries.window import rank_window
 
@@ -39,9 +39,11 @@ class Nobody:
             return iter([tuple(rank_window(nothing, q, request.radius, 0, width) for q in request.q)])
         if isinstance(request, Rows):
             return iter([Sorted(np.empty(0, np.int64), 0)])
-        if isinstance(request, Gram | Gradient):
+        if isinstance(request, Gram | Gradient | Lengths | Outer):
             groups, size = (() if self.frame.by else ((),)), len(request.terms)
-            if isinstance(request, Gram):
+            if isinstance(request, Lengths):
+                return Sizes(groups, np.zeros((len(groups), len(request.edges) + 1), object))
+            if isinstance(request, Gram | Outer):
                 return Products(groups, np.zeros((len(groups), size, size), object))
             cells = request.octaves + 1 if request.octaves else 0
             return Slope(groups, np.zeros((len(groups), size), object), np.zeros((len(groups), cells), object))

@@ -99,8 +99,9 @@ class Release:
     def interval(self, level: float = 0.95, *, kind: str = "noise") -> tuple[Any, Any] | None:
         """The interval at a level: post-processing of the drawn numbers, at no price. None where the bar has no ends.
 
-        kind="noise" is about the answer these rows would have without noise; kind="total", for counts, means, centres and quantiles,
-        about the population they are a sample of. It is simulated, from a released std or quantiles of the same rows.
+        kind="noise" is about the answer these rows would have without noise; kind="total", for counts, means, centres, quantiles and
+        regressions, about the population they are a sample of. It is simulated, from a released std or quantiles of the same rows; a
+        regression has drawn what it needs.
         """
         if isinstance(level, bool) or not isinstance(level, int | float) or not 0 < level < 1:
             raise QueryError("SRD-103", f"level is {level!r}.", "Give a level between 0 and 1.")

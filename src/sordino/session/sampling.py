@@ -18,6 +18,7 @@ from sordino.statistics import iqr, quantiles, std
 from sordino.statistics.average import Mean
 from sordino.statistics.position import Quantile, Quantiles
 from sordino.statistics.reach import grid_of
+from sordino.statistics.regression import Regression
 from sordino.statistics.robust import MEstimate
 from sordino.statistics.rows import Count
 from sordino.statistics.trimming import Trimmed
@@ -38,6 +39,10 @@ QUARTILES = (0.25, 0.5, 0.75)
 
 def total(release: Release, level: float) -> tuple[Any, Any]:
     """The answer less all but the (1 - level)/2 extreme errors on either side; see `simulated` for what that covers."""
+    asked = None if release.query is None else release.query.asked.statistics.get(release.names[0])
+    if isinstance(asked, Regression) and len(release.names) == 1 and not release.grouped and asked.loss != "huber":
+        found: tuple[Any, Any] = release.query.interval(release, level, population=True)
+        return found
     errors, (least, most) = release.errors
     tail = (1 - level) / 2
     safe = max(tail - 1.645 * math.sqrt(tail * (1 - tail) / REPEATS), tail / 8)  # a quantile of that many draws errs by as much
@@ -63,7 +68,7 @@ def simulated(release: Release) -> tuple[Floats, tuple[float, float]]:
     known = (Count, Mean, MEstimate, Quantile, Quantiles, Trimmed)
     if not isinstance(asked, known) or len(release.names) != 1 or release.grouped or release.refused:
         what = "this release has no total interval."
-        raise QueryError("SRD-105", what, "Ask a table for one count, mean, centre or quantile, without groups.")
+        raise QueryError("SRD-105", what, "Ask a table for one count, mean, centre, quantile or regression, without groups.")
     if query.table.unit.max_rows > 1:
         what = "rows of one person are not independent, so the error of sampling is unknown."
         raise QueryError("SRD-105", what, 'Ask for interval(kind="noise").')

@@ -138,7 +138,9 @@ class Settled:
     def record(self, groups: Groups, answers: Answers, entry: Entry, balance: Balance) -> bytes:
         """The bytes to seal, with the card as of this release's own charge."""
         paid = Paid(self.cost, (entry.charged.loss, entry.charged.delta))
-        return self._release(groups, answers, paid, entry.id, claim(self, entry.id, balance)).to_bytes()
+        card = claim(self, entry.id, balance)
+        said = {name: step.said(answers[name]) for name, step in self.steps.items() if hasattr(step, "said")}
+        return self._release(groups, answers, paid, entry.id, Card({**card, "drawn besides": said} if said else card)).to_bytes()
 
     def _release(self, groups: Groups, answers: Answers, paid: Paid, id: str, card: Card) -> Release:
         """Under canonical labels. Which columns appear is public: it follows from the steps, not from the answers."""

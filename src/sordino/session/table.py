@@ -54,7 +54,10 @@ class Table(TableVerbs):
     publics: Mapping[str, Public] = field(default_factory=dict, repr=False)  # tables of the dataset that a statement may join
 
     def _ask(self, statistic: Statistic) -> Query:
-        return Query(self, Question(self.name, self.columns))._ask(statistic)
+        return self._rows()._ask(statistic)
+
+    def _rows(self) -> Query:
+        return Query(self, Question(self.name, self.columns))
 
     def _condition(self, text: str) -> Predicate:
         return parse_predicate(text, self.columns, table=self.name)

@@ -13,6 +13,8 @@ from sordino.statistics import Statistic
 from sordino.statistics.custom import Custom
 
 if TYPE_CHECKING:
+    from sordino.session.comparison import Comparison
+    from sordino.session.moments import MomentsQuery
     from sordino.session.query import Query
 
 __all__ = ["TableVerbs", "Verbs"]
@@ -117,12 +119,31 @@ class Verbs(Generic[Q]):
         """The coefficients of a linear predictor, such as "cost ~ age + C(sex)"; loss "squares", "huber" or, for a bool, "logistic"."""
         return self._ask(statistics.regress(formula, self._declared(), loss=loss))
 
+    def logistic(self, formula: str) -> Q:
+        """Logistic regression: the log odds of a bool, or of the second of two public keys, such as "smoker ~ age + C(sex)"."""
+        return self._ask(statistics.regress(formula, self._declared(), loss="logistic"))
+
     def _declared(self) -> Mapping[str, Column]:
         raise NotImplementedError
 
 
 class TableVerbs(Verbs["Query"]):
-    """The verbs of a table at hand: those of every table, and one that takes a function."""
+    """The verbs of a table at hand: those of every table, one that takes a function, and those whose answers are computed with."""
+
+    def _rows(self) -> Query:
+        raise NotImplementedError
+
+    def compare(self, column: str, *, by: str) -> Comparison:
+        """Means of a column compared between groups: difference, ratio and percent change, about the population."""
+        from sordino.session.comparison import compare
+
+        return compare(self._rows(), column, by)
+
+    def gram(self, columns: Sequence[str]) -> MomentsQuery:
+        """Second moments of several columns, paid once: correlations, components and regressions are free afterwards."""
+        from sordino.session.moments import MomentsQuery
+
+        return MomentsQuery(self._ask(statistics.gram(list(columns))))
 
     def apply(self, statistic: Custom, column: str, *, propose: Any = None, otherwise: str = "refuse") -> Query:
         """A statistic of your own, made with `sd.statistic`; `propose` and `otherwise` are for mechanism="ptr"."""

@@ -19,6 +19,7 @@ from sordino.statistics.quartile import iqr
 from sordino.statistics.regression import regress
 from sordino.statistics.robust import huber_mean, m_estimate
 from sordino.statistics.rows import count
+from sordino.statistics.second_moment import gram
 from sordino.statistics.share import Plan, bundles, plan_steps
 from sordino.statistics.spread import std, variance
 from sordino.statistics.top import top_k
@@ -38,6 +39,7 @@ __all__ = [
     "count",
     "count_units",
     "counts",
+    "gram",
     "histogram",
     "huber_mean",
     "iqr",

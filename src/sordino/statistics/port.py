@@ -167,6 +167,8 @@ class Statistic(Protocol):
     @property
     def shared(self) -> bool: ...  # whether it may be read off one draw together with others of the same column
     @property
+    def derived(self) -> tuple[Column, ...]: ...  # columns it computes from those declared
+    @property
     def without_delta(self) -> tuple[str, str] | None: ...  # what to say, and to do, where it needs a delta and there is none
     def counted(self, context: Context) -> Counted | None: ...  # the frame it wants instead of the query's own
     def question(self) -> dict[str, Any]: ...  # its part of the recall key: name and parameters, JSON-ready
@@ -192,6 +194,10 @@ class Plain:
     @property
     def shared(self) -> bool:
         return True
+
+    @property
+    def derived(self) -> tuple[Column, ...]:
+        return ()
 
     @property
     def without_delta(self) -> tuple[str, str] | None:

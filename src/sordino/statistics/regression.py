@@ -9,18 +9,21 @@ from typing import Any
 
 from sordino.errors import QueryError
 from sordino.mechanisms.boosted_regression import BoostedRegression
-from sordino.mechanisms.noisy_descent import NoisyDescent
+from sordino.mechanisms.least_squares import LeastSquares
+from sordino.mechanisms.logistic_regression import LogisticRegression
 from sordino.schema.column import Column
 from sordino.schema.normal import canonical
 from sordino.statistics.port import Context, Plain, Ways
 from sordino.statistics.regression_formula import Formula, parse
 from sordino.statistics.regression_setting import Setting
-from sordino.statistics.regression_step import RoundsStep, SquaresStep
+from sordino.statistics.regression_step import FitStep, GroupsStep, RoundsStep
 from sordino.summaries.moment import COARSE
 
 __all__ = ["LOSSES", "Regression", "regress"]
 
 LOSSES = ("squares", "huber", "logistic")
+SQUARES = "this table's least squares of the clamped rows"  # what is estimated
+ODDS = "the log odds of this table's clamped rows, unusually long rows counting less"
 
 
 @dataclass(frozen=True)
@@ -44,39 +47,46 @@ class Regression(Plain):
     def predicates(self) -> tuple[Any, ...]:  # type: ignore[override]
         return Setting(self.formula, {}).predicates
 
+    @property
+    def derived(self) -> tuple[Column, ...]:
+        """The columns a formula makes: they join the declared ones of the question."""
+        return self.formula.derived
+
     def question(self) -> dict[str, Any]:
         names = [part.name for part in self.formula.parts]
         keys = [canonical(p) for p in self.predicates]
         return {"statistic": "regress", "target": self.formula.target.name, "terms": names, "keys": keys, "loss": self.loss}
 
     def needs_delta(self, context: Context) -> bool:
-        """Descent of the logistic loss has a pure form; sums of products and rounds on clipped residuals have Gaussian noise."""
-        return self.loss != "logistic"
+        """Always: every draw of a regression is Gaussian."""
+        return True
 
     @property
     def without_delta(self) -> tuple[str, str]:
         """What to say where there is no delta, and what to do instead."""
-        mechanism = "NormalEquations" if self.loss == "squares" else "BoostedRegression"
+        mechanism = {"squares": "LeastSquares", "huber": "BoostedRegression", "logistic": "LogisticRegression"}[self.loss]
         what = f'a regression with loss="{self.loss}" is released by {mechanism}, whose Gaussian noise takes a delta, and there is none.'
-        pure = 'loss="logistic" for a bool target, or PrivateLinearRegression(delta=0) of sordino.models for rows in memory'
-        return what, f"Give delta=1e-6 from a budget that has a delta. Without one: {pure}."
+        buys = "A delta buys noise that grows with the root of the number of sums instead of with their number."
+        pure = "For one predictor in memory PrivateLinearRegression(delta=0, method=\"theil_sen\") of sordino.models does without."
+        return what, f"Give delta=1e-6 from a budget that has a delta. {buys} {pure}"
 
     def ways(self, epsilon: Fraction, delta: Fraction, context: Context) -> Ways:
         if not delta and self.needs_delta(context):
             raise QueryError("SRD-102", *self.without_delta)
         setting = Setting(self.formula, context.columns, self.first)
-        if self.loss == "squares":
-            return {"gaussian": lambda: SquaresStep(replace(setting, bits=COARSE), epsilon, delta, context)}
+        if self.loss == "squares" and context.grouped:
+            return {"gaussian": lambda: GroupsStep(replace(setting, bits=COARSE), epsilon, delta, context, SQUARES)}
         if context.grouped:
             raise QueryError("SRD-208", f'loss="{self.loss}" has no groups.', "Use where(...) for one group at a time, or least squares.")
         unit, d = context.unit, len(setting.terms) - 1
         facts: dict[str, Any] = {"relation": unit.relation.value, "max_rows": unit.max_rows}
         facts |= {"terms": setting.terms, "required": setting.required}
+        if self.loss == "squares":
+            return {"gaussian": lambda: FitStep(setting, LeastSquares(epsilon, delta, d, **facts), SQUARES)}
         if self.loss == "huber":
             rounds = BoostedRegression(epsilon, delta, d, clip=Fraction(27, 20), **facts)
             return {"gaussian": lambda: RoundsStep(setting, rounds)}
-        descent = NoisyDescent.logistic(epsilon, delta, d, **facts)
-        return {"gaussian" if delta else "laplace": lambda: RoundsStep(setting, descent)}
+        return {"gaussian": lambda: FitStep(setting, LogisticRegression(epsilon, delta, d, **facts), ODDS)}
 
 
 def regress(formula: str, columns: Mapping[str, Column], *, loss: str = "squares") -> Regression:

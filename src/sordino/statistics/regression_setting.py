@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -15,23 +15,26 @@ from sordino.schema.column import Column
 from sordino.statistics.regression_formula import Formula, Part
 from sordino.summaries.moment import Term
 
-__all__ = ["INTERCEPT", "Setting"]
+__all__ = ["INTERCEPT", "Setting", "placement"]
 
 INTERCEPT = "intercept"
 Floats = NDArray[np.float64]
 
 
-def _placed(part: Part, columns: Mapping[str, Column], bits: int) -> tuple[float, float]:
-    """Middle and half width of a coordinate in the column's unit: what -1 to 1 means; an indicator means itself.
+def placement(column: Column, bits: int) -> tuple[float, float]:
+    """Middle and half width of a coordinate in the column's unit: what -1 to 1 means.
 
     Cutting low bits moves a value down by half a coarse step on average, and the middle with it.
     """
-    if part.predicate is not None:
-        return 0.0, 1.0
-    grid = columns[part.column].grid()
+    grid = column.grid()
     shift = max(0, grid.width.bit_length() - bits)
     half = Fraction((grid.width >> shift) << shift) * grid.step / 2
     return float(grid.low * grid.step + half + ((1 << shift) - 1) * grid.step / 2), float(half)
+
+
+def _placed(part: Part, columns: Mapping[str, Column], bits: int) -> tuple[float, float]:
+    """The same for one coefficient; an indicator means itself."""
+    return (0.0, 1.0) if part.predicate is not None else placement(columns[part.column], bits)
 
 
 @dataclass(frozen=True)
@@ -78,3 +81,10 @@ class Setting:
 
     def named(self, values: Floats) -> dict[str, float]:
         return dict(zip(self.names, values.tolist(), strict=True))
+
+    def placed(self, theta: Sequence[float]) -> Floats:
+        """Coefficients in the columns' units."""
+        matrix, level = self.back
+        value = matrix @ np.array(theta)
+        value[0] += level
+        return np.asarray(value)

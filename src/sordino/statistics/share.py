@@ -20,7 +20,6 @@ from sordino.statistics.port import Answer, Context, Counted, Groups, Priced, St
 from sordino.statistics.predicates import Counts
 from sordino.statistics.presence import Present
 from sordino.statistics.reach import length_grid, public_size
-from sordino.statistics.regression import Regression
 from sordino.statistics.rows import Count
 from sordino.statistics.spread import Variance
 from sordino.statistics.total import Sum
@@ -175,8 +174,8 @@ def plan_steps(
     is public), the three Bernstein sums as soon as variance or std is among them. Private group keys take a quarter of epsilon; if the
     count of rows is asked too, keys and counts are one draw where that hides fewer keys. What is left of epsilon is divided equally
     among independent draws (quantiles have one per level, iqr two), or by `weights`, one for each bundle. Delta is divided equally among
-    the keys and the parts that need it; only if none does is it offered to regressions, and to vectors, which take it if Gaussian noise is
-    then quieter. The price is the sum of the parts'. `way` names the mechanism for every statistic; without it each takes the first of
+    the keys and the parts that need it; only if none does is it offered to vectors, which take it if Gaussian noise is then quieter.
+    The price is the sum of the parts'. `way` names the mechanism for every statistic; without it each takes the first of
     its ways.
     """
     if not statistics:
@@ -184,7 +183,7 @@ def plan_steps(
     private = context.private_keys
     members = bundles(statistics, context)
     needy = members if way in THRIFTY else [m for m in members if any(statistics[label].needs_delta(context) for label in m)]
-    takers = needy or ([] if private else [m for m in members if isinstance(statistics[m[0]], Means | Counts | Regression)])
+    takers = needy or ([] if private else [m for m in members if isinstance(statistics[m[0]], Means | Counts)])
     if (needy or private) and not delta:
         raise QueryError("SRD-102", "private keys need a delta.", "Give delta, or declare the keys.")
     each = delta / (len(takers) + private) if takers or private else Fraction(0)

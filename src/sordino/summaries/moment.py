@@ -14,13 +14,17 @@ from numpy.typing import NDArray
 
 from sordino.summaries.request import Hidden, Request
 
-__all__ = ["COARSE", "EXACT", "FINE", "LARGEST", "LINK", "ONE", "Gradient", "Gram", "Products", "Slope", "Term", "link", "scaled"]
+__all__ = [
+    "COARSE", "EXACT", "FINE", "GRAIN", "LARGEST", "LINK", "ONE",
+    "Gradient", "Gram", "Lengths", "Outer", "Products", "Sizes", "Slope", "Term", "link", "scaled",
+]  # fmt: skip
 
 ONE = 2**20  # stands for 1: a coordinate is from -ONE to ONE
 FINE = 2**24  # stands for 1 among coefficients
 LARGEST = 2**31  # the absolute coefficients of a gradient add up to no more, so that every predictor is exact in a double
 COARSE = 14  # bits of a coordinate in a product of two, without its sign
 EXACT = 2**25  # rows whose products of such coordinates add up exactly in doubles
+GRAIN = 2**14  # stands for the longest vector of an outer product
 LINK = 2**10  # the logistic link is read off a table of this many points per unit, from -16 to 16
 
 Whole = NDArray[np.object_]
@@ -62,9 +66,10 @@ class Gradient(Request["Slope"]):
     r"""Ask for the sum over units of x w: the downhill direction of a loss at theta; the answer is a Slope.
 
     With z = sum_j theta_j x_j (theta in units of 1/FINE), loss "huber" has w = y - z, cut down to whole units of 1/ONE and then clamped to
-    [-clip, clip]; loss "logistic" has w = y - 1/(1 + e^-z) for a target that is 0 or 1, read off a table (see `link`). `norm`, in units of
-    1/ONE, bounds a unit's contribution in the norm of this `order` (2, or 1): the w of a row unit is shrunk towards zero until |x w| fits,
-    a person's sum over several rows is shrunk as a whole. The sums are in units of ONE^-2.
+    [-clip, clip]; loss "logistic" has w = y - 1/(1 + e^-z) for a target that is 0 or 1, read off a table (see `link`). A row longer than
+    `cap`, in units of 1/ONE, has its w multiplied by cap/|x| and cut towards zero. `norm`, in the same units, bounds a unit's contribution
+    in the norm of this `order` (2, or 1): the w of a row unit is shrunk towards zero until |x w| fits, a person's sum over several rows is
+    shrunk as a whole, and with `each` every row is shrunk by itself whoever it belongs to. The sums are in units of ONE^-2.
 
     With octaves J the residuals y - z of a huber loss are counted too: cell 0 counts |y - z| <= 2^-J, cell j counts
     2^(j-J-1) < |y - z| <= 2^(j-J), and the last one everything above as well.
@@ -78,6 +83,49 @@ class Gradient(Request["Slope"]):
     norm: int | None = None
     order: int = 2
     octaves: int = 0
+    required: tuple[int, ...] = ()
+    cap: int | None = None
+    each: bool = False
+
+
+@dataclass(frozen=True)
+class Lengths(Request["Sizes"]):
+    """Ask how many rows have a vector of each length: of x itself, or with theta of the contribution x (y - z); the answer is Sizes.
+
+    Edges are whole units of 1/ONE, ascending. Cell 0 counts lengths up to the first edge, the last one those above the last edge.
+    """
+
+    terms: tuple[Term, ...]
+    target: Term
+    edges: tuple[int, ...]
+    theta: tuple[int, ...] | None = None
+    required: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, repr=False)
+class Sizes(Hidden):
+    """Group keys in order, and for each group how many rows are in each cell."""
+
+    keys: tuple[tuple[Any, ...], ...]
+    values: Whole  # groups x (edges + 1)
+
+
+@dataclass(frozen=True)
+class Outer(Request["Products"]):
+    r"""Ask for the sum over rows of v v', v a vector of the row: `of` is "rows", "curvature" or "residual"; the answer is Products.
+
+    v is x for "rows", x sqrt(p (1 - p)) with p = 1/(1 + e^-z) for "curvature", x w with the w of a Gradient of this loss for "residual".
+    It is shortened to `cap` as there, then to `norm`, and its coordinates are cut towards zero to whole units of norm/GRAIN; the sums are
+    in units of (norm/GRAIN)^2.
+    """
+
+    terms: tuple[Term, ...]
+    target: Term
+    of: str
+    norm: int
+    theta: tuple[int, ...] = ()
+    loss: str = "huber"
+    cap: int | None = None
     required: tuple[int, ...] = ()
 
 

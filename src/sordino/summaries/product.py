@@ -2,8 +2,8 @@
 
 Theorem. Every sum below is exact, and what one row adds to it depends on that row alone.
 Proof. Products of two coordinates are whole numbers of at most 40 bits, so sums of 4,096 of them fit the 53 bits of a double in any order
-and grouping; longer sums are added as integers. A predictor is bounded by LARGEST ONE < 2^52 and as exact. What follows from it row by
-row uses correctly rounded operations and the table of the link, which do not look at other rows. QED
+and grouping; longer sums, and those of contributions, are added as integers. A predictor is bounded by LARGEST ONE < 2^52 and as exact.
+What follows from it row by row uses correctly rounded operations and the table of the link, which do not look at other rows. QED
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino.summaries.moment import FINE, LINK, ONE, Gradient, Gram, Products, Slope, link
+from sordino.summaries.moment import FINE, GRAIN, LINK, ONE, Gradient, Gram, Lengths, Outer, Products, Sizes, Slope, link
 
-__all__ = ["answer", "direction", "products", "quantised"]
+__all__ = ["Asked", "answer", "direction", "lengths", "outer", "products", "quantised"]
+
+Asked = Gram | Gradient | Lengths | Outer  # what rows of coordinates answer
 
 Floats = NDArray[np.float64]
 CHUNK = 4096
@@ -25,11 +27,15 @@ def quantised(values: Floats, low: Floats | float, high: Floats | float) -> Floa
     return np.asarray(np.clip(np.floor(share * (2 * ONE)) - ONE, -ONE, ONE))
 
 
-def answer(rows: Floats, request: Gram | Gradient) -> Products | Slope:
+def answer(rows: Floats, request: Asked) -> Products | Slope | Sizes:
     """What an engine without groups would answer: rows are the constant ONE, the terms in order, the target. Rows with NaN drop out."""
     whole = rows[~np.isnan(rows).any(axis=1)]
     if isinstance(request, Gram):
         return Products(((),), products(whole[:, : len(request.terms)])[None])
+    if isinstance(request, Lengths):
+        return Sizes(((),), lengths(whole[:, :-1], whole[:, -1], request)[None])
+    if isinstance(request, Outer):
+        return Products(((),), outer(whole[:, :-1], whole[:, -1], request)[None])
     vector, cells = direction(whole[:, :-1], whole[:, -1], request)
     return Slope(((),), vector[None], cells[None])
 
@@ -50,28 +56,65 @@ def direction(rows: Floats, target: Floats, request: Gradient) -> tuple[NDArray[
     total, cells = np.zeros(len(theta), object), np.zeros(request.octaves + 1 if request.octaves else 0, object)
     for start in range(0, len(rows), CHUNK):
         x, y = rows[start : start + CHUNK], target[start : start + CHUNK]
-        weight, residual = _weight(x @ theta, y, request)
+        weight, residual = _weight(x @ theta, y, request.loss)
+        weight = np.clip(weight, -request.clip, request.clip) if request.loss == "huber" else weight
+        if request.cap is not None:
+            weight = np.trunc(weight * _share(_length(x), request.cap))
         if request.norm is not None:
             weight = _shrunk(x, weight, request)
-        total += (weight @ x).astype(np.int64).astype(object)
+        total += (weight.astype(np.int64) @ x.astype(np.int64)).astype(object)
         if request.octaves:
             cells += np.bincount(_octave(residual, request.octaves), minlength=len(cells)).astype(object)
     return total, cells
 
 
-def _weight(predictor: Floats, y: Floats, request: Gradient) -> tuple[Floats, Floats]:
-    if request.loss == "logistic":
-        point = np.clip(np.floor(predictor * (LINK / (ONE * FINE))), -16 * LINK, 16 * LINK)
-        weight = y - link(point)
+def lengths(rows: Floats, target: Floats, request: Lengths) -> NDArray[np.object_]:
+    """How many rows have a vector of each length."""
+    size = _length(rows)
+    if request.theta is not None:
+        _, residual = _weight(rows @ np.array(request.theta, float), target, "huber")
+        size = size * (np.abs(residual) / ONE)
+    return np.bincount(np.searchsorted(np.array(request.edges, float), size), minlength=len(request.edges) + 1).astype(object)
+
+
+def outer(rows: Floats, target: Floats, request: Outer) -> NDArray[np.object_]:
+    """The matrix of sums of products of the rows' vectors, as Python integers."""
+    size = _length(rows)
+    factor = np.ones(len(rows)) if request.cap is None else _share(size, request.cap)
+    if request.of == "curvature":
+        chance = link(_point(rows @ np.array(request.theta, float)))
+        factor = factor * (np.sqrt(chance * (ONE - chance)) / ONE)
+    elif request.of == "residual":
+        factor = factor * (_weight(rows @ np.array(request.theta, float), target, request.loss)[0] / ONE)
+    scale = factor * (GRAIN / request.norm)
+    scale = scale * np.minimum(1.0, GRAIN / np.maximum(size * np.abs(scale), 1.0))
+    return products(np.trunc(rows * scale[:, None]))
+
+
+def _length(rows: Floats) -> Floats:
+    return np.asarray(np.sqrt(np.einsum("ij,ij->i", rows, rows)))  # the root of a sum of whole numbers below 2^53
+
+
+def _share(size: Floats, cap: int) -> Floats:
+    return np.asarray(np.minimum(1.0, cap / np.maximum(size, 1.0)))
+
+
+def _point(predictor: Floats) -> Floats:
+    return np.asarray(np.clip(np.floor(predictor * (LINK / (ONE * FINE)) + 0.5), -16 * LINK, 16 * LINK))
+
+
+def _weight(predictor: Floats, y: Floats, loss: str) -> tuple[Floats, Floats]:
+    if loss == "logistic":
+        weight = y - link(_point(predictor))
         return weight, weight
     residual = np.floor((y * FINE - predictor) / FINE)
-    return np.clip(residual, -request.clip, request.clip), residual
+    return residual, residual
 
 
 def _shrunk(x: Floats, weight: Floats, request: Gradient) -> Floats:
     """|w| at most norm ONE / |x|, a whole number: towards zero, so the contribution never exceeds the norm."""
     assert request.norm is not None
-    size = np.sqrt(np.einsum("ij,ij->i", x, x)) if request.order == 2 else np.abs(x).sum(axis=1)  # sums of whole numbers below 2^53
+    size = _length(x) if request.order == 2 else np.abs(x).sum(axis=1)
     most = np.floor(request.norm * float(ONE) / np.maximum(size, 1.0))
     return np.clip(weight, -most, most)
 

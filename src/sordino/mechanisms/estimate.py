@@ -1,0 +1,145 @@
+"""Coefficients with what is known of their error, and the linear algebra that pools noisy equations about them. Free: it follows draws."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sordino.summaries.moment import FINE, LARGEST
+
+__all__ = ["Curvature", "Equation", "Estimate", "floored", "inside", "lowered", "whole_theta"]
+
+Floats = NDArray[np.float64]
+Matrix = tuple[tuple[float, ...], ...]
+DOUBT = 1.64 * math.sqrt(2)  # how far, in units of the noise, drawn curvature is lowered before an interval leans on it
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Coefficients for rows in [-1, 1] and three parts of their error: noise, what clipped rows may have moved, sampling.
+
+    For a direction v the first and the last are variances v'Mv of normal errors; the middle one is the square of a bound.
+    """
+
+    theta: tuple[float, ...]
+    noise: Matrix
+    moved: Matrix
+    sampling: Matrix
+    rows: float
+    clipped: float = 0.0  # drawn number of rows whose contribution was shortened
+
+    def half(self, directions: Floats, level: float, *, population: bool) -> Floats:
+        """Half-widths of directions @ theta: about this table's coefficients, or about those of the population it is a sample of."""
+        deviations = NormalDist().inv_cdf((1 + level) / 2)
+        spread = np.array(self.noise) + (np.array(self.sampling) if population else 0.0)
+        squares = deviations**2 * _along(directions, spread) + _along(directions, np.array(self.moved))
+        return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
+
+    def numbers(self) -> tuple[float, ...]:
+        """Everything as one row of numbers."""
+        matrices = (v for matrix in (self.noise, self.moved, self.sampling) for line in matrix for v in line)
+        return (float(len(self.theta)), *self.theta, *matrices, self.rows, self.clipped)
+
+    @classmethod
+    def of(cls, numbers: Sequence[float]) -> Estimate:
+        """From such a row."""
+        d = int(numbers[0])
+        noise, moved, sampling = np.reshape(np.array(numbers[1 + d : 1 + d + 3 * d * d]), (3, d, d))
+        return cls.made(np.array(numbers[1 : 1 + d]), noise, moved, sampling, rows=numbers[-2], clipped=numbers[-1])
+
+    @classmethod
+    def made(cls, theta: Any, noise: Any, moved: Any, sampling: Any, *, rows: float, clipped: float = 0.0) -> Estimate:
+        return cls(tuple(np.asarray(theta).tolist()), _matrix(noise), _matrix(moved), _matrix(sampling), float(rows), float(clipped))
+
+
+def _matrix(values: Any) -> Matrix:
+    return tuple(tuple(line) for line in np.nan_to_num(values, nan=0.0, posinf=1e300, neginf=-1e300).tolist())
+
+
+def _along(directions: Floats, matrix: Floats) -> Floats:
+    return np.asarray(np.einsum("ij,jk,ik->i", directions, matrix, directions))
+
+
+@dataclass(frozen=True)
+class Equation:
+    """A drawn v with v = A (t - at) + error: `noise` is the standard deviation of each of its coordinates."""
+
+    at: Floats
+    drawn: Floats
+    noise: float
+
+    def precision(self, t: Floats, blur: float) -> Floats:
+        """The inverse covariance of the error where A itself is drawn with noise `blur`: that noise multiplies t - at."""
+        far = t - self.at
+        spread = (self.noise**2 + blur**2 * float(far @ far)) * np.eye(len(t)) + blur**2 * np.outer(far, far)
+        return np.asarray(np.linalg.inv(spread))
+
+
+@dataclass(frozen=True)
+class Curvature:
+    """A drawn X'X, the noise of its entries, and the precision of what is believed about coefficients beforehand."""
+
+    square: Floats
+    blur: float
+    prior: Floats
+
+    @classmethod
+    def of(cls, square: Floats, blur: float) -> Curvature:
+        """For rows in [-1, 1]: a line inside the box has coefficients of about 1/sqrt d, and its constant may be anything in the box."""
+        d = len(square)
+        return cls(square, blur, np.diag([1.0, *[d / 4] * (d - 1)]))
+
+    def solve(self, equations: Sequence[Equation], start: Floats, turns: int) -> Floats:
+        r"""The mode of t given all equations and the prior around zero, by fixed points between t and the noise it meets.
+
+        Theorem. If the drawn square is X'X + E with E of variance blur^2 off the diagonal and twice that on it, then v - A (t - at) has,
+        for the solution t, covariance noise^2 I + blur^2 (|t - at|^2 I + (t - at)(t - at)').
+        Proof. Cov(E u)_ij = blur^2 (|u|^2 [i = j] + u_i u_j), and the noise of v is independent of it. QED
+        """
+        t, steady = start, floored(self.square, 0.5 * self.blur * math.sqrt(len(start)))
+        for _ in range(turns):
+            precision, told = self.prior.copy(), np.zeros(len(t))
+            for equation in equations:
+                weight = steady @ equation.precision(t, self.blur)
+                precision += weight @ steady
+                told += weight @ (equation.drawn + steady @ equation.at)
+            t = np.asarray(np.linalg.solve(precision, told))
+        return t
+
+    def spread(self, equations: Sequence[Equation], t: Floats) -> tuple[Floats, Floats]:
+        """The covariance of t from below-lowered curvature, and the map from the equations' errors to that of t."""
+        careful = lowered(self.square, self.blur)
+        gains = sum((careful @ equation.precision(t, self.blur) for equation in equations), np.zeros(self.square.shape))
+        noise = np.asarray(np.linalg.inv(self.prior + gains @ careful))
+        return noise, np.asarray(noise @ gains)
+
+
+def inside(square: Floats) -> Floats:
+    """The nearest matrix without negative eigenvalues: a sum of squares has none, its noise may."""
+    return floored(square, 0.0)
+
+
+def floored(square: Floats, least: float) -> Floats:
+    """The same eigenvectors, no eigenvalue below `least`."""
+    values, vectors = np.linalg.eigh(square)
+    return np.asarray((vectors * np.maximum(values, least)) @ vectors.T)
+
+
+def lowered(square: Floats, noise: float) -> Floats:
+    """Curvature from below: eigenvalues less what noise may have added, so that a direction noise could have made is left to the prior."""
+    values, vectors = np.linalg.eigh(square)
+    return np.asarray((vectors * np.maximum(values - DOUBT * noise, 0.0)) @ vectors.T)
+
+
+def whole_theta(theta: Floats, most: float = LARGEST / FINE) -> tuple[int, ...]:
+    """Coefficients as a request carries them: whole units, shrunk where their absolute sum exceeds `most`."""
+    finite = np.nan_to_num(theta, nan=0.0, posinf=0.0, neginf=0.0)
+    total = float(np.abs(finite).sum()) * FINE
+    shrunk = finite * min(1.0, (most * FINE - len(finite)) / total) if total > 0 else finite
+    return tuple(int(value) for value in np.rint(shrunk * FINE))
