@@ -20,6 +20,8 @@ __all__ = ["MomentModel", "sigmoid", "weighed"]
 Floats = NDArray[np.float64]
 POINTS = 512  # and as many mirrored
 KNOWN = 0.6  # relative error of a modelled curvature against which a drawn one is weighed, over the root of the dimension
+EVEN = 1 / 3  # the variance of a feature that is spread evenly over its bounds
+GUESS = 0.1  # of a drawn second moment's own variance around that, over the dimension
 NARROW, WIDE = 0.2, 5.0  # how far a drawn curvature may lie from the modelled one
 
 
@@ -57,10 +59,14 @@ class MomentModel:
         """From a drawn sum of xx'; with `careful` its spread is lowered by what noise may have added."""
         p = len(square)
         rows = max(float(square[0, 0]), 4 * blur)
-        mean = np.clip(square[0, 1:] / rows, -1.0, 1.0)
+        noise = (blur / rows) ** 2
+        mean = np.clip(square[0, 1:] / rows, -1.0, 1.0) * EVEN / (EVEN + noise)
         spread = square[1:, 1:] / rows - np.outer(mean, mean)
+        if not careful:  # what noise hides is taken to be spread evenly over the bounds
+            guess = EVEN * np.eye(p - 1)
+            spread = guess + (spread - guess) * GUESS / (GUESS + p * noise * (1 + np.eye(p - 1)))
         values, vectors = np.linalg.eigh((spread + spread.T) / 2)
-        least = 0.0 if careful else 2 * blur * math.sqrt(p) / rows
+        least = 0.0 if careful else min(2 * blur * math.sqrt(p) / rows, EVEN)
         kept = np.clip(values - (DOUBT * blur / rows if careful else 0.0), least, p)
         points = mean + _normal(p - 1) @ (vectors * np.sqrt(kept)).T
         return cls(np.column_stack([np.ones(len(points)), points]), rows, np.zeros(p), np.zeros((p, p)))
