@@ -1,17 +1,21 @@
-"""Lessons about plain noise: Laplace for a mean, Laplace or Gaussian for many numbers."""
+"""Lessons about what to add noise to: Laplace for a mean, Laplace or Gaussian for many numbers, and a median drawn instead."""
 
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 
-from sordino.course.lesson import Exercise, Guess, Lesson, Numbers, choice, delta_knob, epsilon_knob, whole
+from sordino.course.lesson import Exercise, Guess, Lesson, Numbers, choice, delta_knob, epsilon_knob, number, relation_knob, values, whole
+from sordino.course.lessons.medians import DOTS
+from sordino.mechanisms import QuantileExponential
 from sordino.mechanisms.gaussian import largest_mu
 from sordino.pictures import lines
-from sordino.privacy import LaplaceLaw
+from sordino.privacy import LaplaceLaw, PowerLaw
 from sordino.privacy.dilation import Dilation
 from sordino.privacy.number import as_delta, as_epsilon
+from sordino.sensitivity import smooth
 
 __all__ = ["LESSONS", "gaussian_sigma"]
 
@@ -157,4 +161,80 @@ for d in (8, 9):
     ("001 3", "001 5", "003 Gaussian mechanism", "004 vector query"),
 )  # fmt: skip
 
-LESSONS = (LAPLACE, DIMENSION)
+
+def hat(values: list[float], q: float, epsilon: float, relation: str) -> Numbers:
+    x = np.sort(np.array(values, np.int64))
+    mechanism = QuantileExponential(Fraction(str(epsilon)), Fraction(str(q)), 0, 100, relation=relation)  # type: ignore[arg-type]
+    probs = np.exp(mechanism.log_probability(x, np.arange(101)))
+    centre = int(x[max(1, math.ceil(q * len(x) - 1e-12)) - 1])
+    price = Fraction(str(epsilon))
+    law = PowerLaw(price, price * Fraction(3, 10))
+    s = float(smooth.median(x.tolist(), bounds=(0, 100), beta=0.3 * epsilon, relation=relation))
+    return {
+        "centre": centre,
+        "probs": probs.tolist(),
+        "between": float(probs[38:53].sum()),
+        "error": float(np.abs(np.arange(101) - centre) @ probs),
+        "smooth_error": s * _mean_abs(law),
+        "global_error": 100 / epsilon,
+        "at": float(probs[centre]),
+    }
+
+
+def _mean_abs(law: PowerLaw) -> float:
+    from scipy.integrate import quad
+
+    def above(z: float) -> float:
+        return 2 * float(1 - law.cdf(z))
+
+    turn = float(1 / law.epsilon)
+    return float(quad(above, 0, turn, epsabs=1e-13)[0] + quad(above, turn, math.inf, epsabs=1e-13)[0])
+
+
+HAT = Lesson(
+    "hat",
+    "Can a median be drawn from a hat?",
+    "near in rank, not in value",
+    (
+        values("values", "values between 0 and 100", DOTS, 0, 100, 1, (3, 41)),
+        number("q", "q, which quantile", 0.5, 0.05, 0.95, 0.05),
+        epsilon_knob(),
+        relation_knob(),
+    ),
+    hat,
+    {
+        "centre": "the true quantile",
+        "between": "P(38 ≤ y ≤ 52)",
+        "at": "chance of the true value itself",
+        "error": "mean error of the hat",
+        "smooth_error": "mean error with smooth noise, for the median",
+        "global_error": "mean error with global noise",
+    },
+    Guess("A number from 0 to 100 is drawn, weighted by its distance in ranks, ε = 1. How often is it between 38 and 52?", "between"),
+    "The value drawn lies between 38 and 52 with probability {between}; it errs by {error} on average, smooth noise by {smooth_error}.",
+    ("u(y) = −max(0, #{x < y} − q n, q n − #{x ≤ y})", "P(y) ∼ e^{ε u(y)/(2Δ)}, Δ = max(q, 1 − q)"),
+    "Near in rank, not in value: where rows are dense a small distance in ranks is a tiny one in value.",
+    "|#{x ≤ y} − q n| instead of u misses ties: with eleven rows at 44 it returns 44 with 0.010, not 0.710.",
+    """import numpy as np
+import sordino as sd
+x = np.array([18, 22, 25, 31, 38, 44, 52, 58, 63, 71, 80])
+hat = sd.mechanisms.QuantileExponential(1, low=0, high=100)
+found = np.exp(hat.log_probability(x, np.arange(101)))
+print(f"P(38 to 52) = {found[38:53].sum():.4f}")""",
+    Exercise(
+        "The eleven rows, ε = 1, one person added or removed: P(38 ≤ y ≤ 52)?",
+        0.6815,
+        0.005,
+        "Fifteen values within half a rank or so of the middle carry two thirds of the weight.",
+        "Add up the green bars.",
+        ((0.149, "That is fifteen values of 101, unweighted."),),
+    ),
+    (),
+    "sordino.mechanisms.QuantileExponential",
+    lambda: lines({"chance": (list(range(101)), hat(DOTS, 0.5, 1.0, "add_remove")["probs"])}, title="Chance of each value", x="value", y="chance"),
+    tuple({"epsilon": e} for e in (0.25, 0.5, 1.0, 2.0, 4.0)),
+    ("003 “how to beat this baseline?”",),
+    dict.fromkeys(("probs", "between", "error", "at", "smooth_error"), 1e-07),  # the library keeps a little of epsilon for rounding
+)
+
+LESSONS = (LAPLACE, DIMENSION, HAT)
