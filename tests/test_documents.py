@@ -84,7 +84,7 @@ def test_the_rooms_of_the_documents_are_the_rooms_of_the_package():
     root = Path(sordino.__file__).parent
     there = {path.stem for path in root.iterdir() if path.suffix in ("", ".py") and not path.stem.startswith("_")}
     layers = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"][0]["layers"]
-    order = [re.findall(r"\w+", layer) for layer in layers]
+    order = [re.findall(r"\w+", layer) for layer in layers if layer != "__main__"]
     drawn = (ROOT / "docs/architecture.md").read_text(encoding="utf-8").split("```")[1].strip().splitlines()
     told = re.search(r"downwards only: `(.*?)`", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), re.DOTALL)
     assert {room for layer in order for room in layer} == there

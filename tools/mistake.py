@@ -38,6 +38,11 @@ MISTAKES: dict[str, str] = {
     ''',
     "SRD-109": 'sd.release(sd.mechanisms.Stability(epsilon=1, delta=1e-6), "an answer without a distance")',
     "SRD-110": 'sd.privacy.Cost.approximate(1, 1e-6).group(1_000)',
+    "SRD-111": '''
+        from unittest.mock import patch
+        with patch.dict("sys.modules", polars=None):   # as if it were not there
+            people.count().release(epsilon=0.1).to_polars()
+    ''',
     "SRD-201": 'people.mean("incme")',
     "SRD-202": 'sd.table(incomes, columns={"income": "int"}, budget=three, ledger=":memory:").sum("income")',
     "SRD-203": 'people.mean("sex")',
