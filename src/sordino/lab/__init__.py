@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from sordino.lab.canary import one_run
     from sordino.lab.certification import certify
     from sordino.lab.comparison import replay
+    from sordino.lab.conformance import check_mechanism, check_statistic
     from sordino.lab.difference import differencing
     from sordino.lab.enumeration import exact, small_world
     from sordino.lab.exhibit import efficiency, influence, leverage, plug_in, plug_in_tables
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 __all__ = [
     "audit",
     "certify",
+    "check_mechanism",
+    "check_statistic",
     "compare",
     "descent",
     "differencing",
@@ -62,6 +65,8 @@ _SHELVES = ("errata", "notes", "town")
 _HOMES = {
     "audit": "auditing",
     "certify": "certification",
+    "check_mechanism": "conformance",
+    "check_statistic": "conformance",
     "compare": "approach",
     "descent": "fan",
     "differencing": "difference",

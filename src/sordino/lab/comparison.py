@@ -85,7 +85,7 @@ class Replay:
     def to_json(self) -> str:
         turns = [f"{step.kind} {step.public}" for step in self.recording.steps]
         moves = [asdict(move) | {"moved": float(move.moved), "allowed": float(move.allowed)} for move in self.moves]
-        cost = None if self.spent is None else self.spent.amounts()
+        cost = None if self.spent is None else self.spent.amounts
         shown = {"verdict": self.verdict, "confidence": self.confidence, "differences": self.differences, "moves": moves, "spent": cost}
         return json.dumps(plain({**shown, "turns": turns, "visible": self.recording.visible}), allow_nan=False)
 

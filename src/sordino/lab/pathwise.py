@@ -9,7 +9,7 @@ import sys
 import threading
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +88,7 @@ class Trace:
     def rho(self) -> float:
         return math.fsum(loss.rho for kind in ("epsilon", "mu^2") for loss in self._of(kind))
 
+    @cached_property
     def amounts(self) -> dict[str, tuple[float, float]]:
         """By kind, what was found and what is charged; only where there is something of either."""
         charge = self.charge
@@ -105,14 +106,14 @@ class Trace:
         if self.problem:
             return "visible"
         slack = {"delta": COMPOSED}
-        return next((kind for kind, (found, paid) in self.amounts().items() if found > paid * (1 + slack.get(kind, ROUNDING)) + 1e-12), "")
+        return next((kind for kind, (found, paid) in self.amounts.items() if found > paid * (1 + slack.get(kind, ROUNDING)) + 1e-12), "")
 
     @property
     def reached(self) -> float:
         """The largest share of a charge that was found; what a check of this path could have caught is anything above."""
         if self.problem:
             return math.inf
-        return max((found / paid if paid else math.inf for kind, (found, paid) in self.amounts().items() if kind != "rho"), default=0.0)
+        return max((found / paid if paid else math.inf for kind, (found, paid) in self.amounts.items() if kind != "rho"), default=0.0)
 
     def said(self) -> str:
         """One sentence: what was found, what was charged, and who drew it."""
@@ -122,8 +123,8 @@ class Trace:
         if kind == "visible":
             return f"{self.problem}{who}"
         if not kind:
-            return "; ".join(f"{name} {found:.4g} of {paid:.4g}" for name, (found, paid) in self.amounts().items())
-        found, paid = self.amounts()[kind]
+            return "; ".join(f"{name} {found:.4g} of {paid:.4g}" for name, (found, paid) in self.amounts.items())
+        found, paid = self.amounts[kind]
         at = f" at epsilon {self.charge.with_delta[0]:.4g}" if kind == "delta" else ""
         return f"found {kind} {found:.4g}{at} for a charge of {paid:.4g}{who}"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement, islice, permutations
 from typing import Any
 
@@ -24,11 +24,12 @@ from sordino.mechanisms.stable_histogram import StableHistogram
 from sordino.mechanisms.stable_mode import StableMode
 from sordino.privacy.discrete import Bernoulli
 from sordino.privacy.law import Placed
-from sordino.summaries import Ask, Counts, RankWindow, Scores
+from sordino.summaries import Ask, Counts, RankWindow, Scores, Stair
 
 __all__ = ["Told", "told"]
 
 FAR = 2**60  # an outcome that no threshold lies beyond
+SURE = 16  # noise lies within so many scales but for less than a millionth
 MOST = 4_000  # tuples of cells that are compared, of those there are
 Turns = Sequence[tuple[Any, Any]]  # the laws of both sides, draw by draw
 
@@ -161,38 +162,25 @@ def _published(mechanism: PublishedBound, one: Ask, other: Ask) -> Told:
         return law.location, law.location
 
     def loss(turns: Turns) -> Loss:
-        (first, second), b = turns[0], float(turns[0][0].scale)
-        reach = math.ceil(30 * b)
-        rungs = range(min(first.location, second.location) - reach, max(first.location, second.location) + reach + 1)
+        (first, second), noises = turns[0], turns[1]
+        if first.location == second.location and between(*noises).nothing:
+            return NOTHING
+        assert mechanism.beta is not None
+        scales, lift, rate = one(Stair(mechanism.beta)).scales, mechanism.lift, mechanism.rate
+        reach = math.ceil(SURE * float(first.scale))
+        low, high = (f(first.location, second.location) for f in (min, max))
+        masses: dict[int, NDArray[np.float64]] = {}
+        for rung in range(low - reach, high + reach + 1):
+            place = min(max(rung + lift, 0), len(scales) - 1)
+            masses[place] = masses.get(place, np.zeros(2)) + [float(law.probability(rung - law.location)) for law in (first, second)]
         parts: list[list[Any]] = [[], []]
-        for rung in rungs:
-            laws = [_second(mechanism, ask, rung) for ask in (one, other)]
-            for side, law, mass in zip(parts, (first, second), _noise(*laws), strict=True):
-                side.append(float(law.probability(rung - law.location)) * np.asarray(mass))
+        for place, chances in masses.items():
+            laws = [replace(law, scale=scales[place] / rate) for law in noises]
+            for side, chance, mass in zip(parts, chances, _noise(*laws), strict=True):
+                side.append(chance * np.asarray(mass))
         return listed(*(np.concatenate(side) for side in parts))
 
     return Told(pin, loss)
-
-
-class _Drawn(Exception):
-    def __init__(self, law: Any) -> None:
-        self.law = law
-
-
-def _second(mechanism: Any, ask: Ask, first: Any) -> Any:
-    """The law of the second draw, after this outcome of the first."""
-    outcomes = iter((first,))
-
-    def draw(law: Any) -> Any:
-        for outcome in outcomes:
-            return outcome
-        raise _Drawn(law)
-
-    try:
-        mechanism.release(ask, draw)
-    except _Drawn as drawn:
-        return drawn.law
-    raise LookupError("there was no second draw")
 
 
 def _first_above(mechanism: AboveThreshold, one: Ask, other: Ask) -> Told:
@@ -282,7 +270,7 @@ def _joint(mechanism: JointExponential, one: Ask, other: Ask) -> Told:
         for windows, (cells, paths) in zip(sides, known, strict=True):
             floor = -mechanism.floor - math.lgamma(count + 1)
             whole = np.logaddexp(np.logaddexp.reduce(paths.last), floor)
-            walks = np.array([_walk(mechanism, cells, windows[0].n, points) for points in tuples])
+            walks = _walks(mechanism, cells, windows[0].n, np.array(tuples))
             logs.append(np.logaddexp(-float(mechanism.rate) * walks, -mechanism.floor) - whole)
         ratio = logs[0] - logs[1]
         there, back = float(ratio.max()), float(-ratio.min())
@@ -291,17 +279,16 @@ def _joint(mechanism: JointExponential, one: Ask, other: Ask) -> Told:
     return Told(pin, loss)
 
 
-def _walk(mechanism: JointExponential, cells: Any, n: int, points: Sequence[int]) -> float:
-    """TV of a tuple, by the cells the windows know; a point in none of them has its floor only."""
-    offset, length = 0.0, 0.0
-    for q, y in zip(mechanism.levels, points, strict=True):
-        i = int(np.searchsorted(cells.first, y, "right")) - 1
-        if i < 0 or y > cells.last[i]:
-            return math.inf
-        aim = float(q) * n
-        here = min(max(offset, float(cells.below[i]) - aim), float(cells.upto[i]) - aim)
-        offset, length = here, length + abs(here - offset)
-    return length + abs(offset)
+def _walks(mechanism: JointExponential, cells: Any, n: int, tuples: NDArray[np.int64]) -> NDArray[np.float64]:
+    """TV of tuples, by the cells the windows know; a tuple with a point in none of them has its floor only."""
+    place = np.searchsorted(cells.first, tuples, "right") - 1
+    known = ((place >= 0) & (tuples <= cells.last[place])).all(axis=1)
+    offset, length = np.zeros(len(tuples)), np.zeros(len(tuples))
+    for level, q in enumerate(mechanism.levels):
+        at, aim = place[:, level], float(q) * n
+        here = np.minimum(np.maximum(offset, cells.below[at] - aim), cells.upto[at] - aim)
+        offset, length = here, length + np.abs(here - offset)
+    return np.where(known, length + np.abs(offset), np.inf)
 
 
 RULES: dict[type, Callable[[Any, Ask, Ask], Told]] = {
