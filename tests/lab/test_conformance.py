@@ -45,7 +45,7 @@ def steps():
         for thing in vars(import_module(f"sordino.statistics.{module.name}")).values():
             if inspect.isclass(thing) and thing.__module__.startswith("sordino.statistics") and not getattr(thing, "_is_protocol", False):
                 takes = [*inspect.signature(thing.release).parameters] if hasattr(thing, "release") else []
-                if (takes[1:4] == ["ask", "draw", "groups"] and hasattr(thing, "rmse")) or (
+                if (takes[1:4] == ["ask", "draw", "groups"] and hasattr(thing, "interval")) or (
                     issubclass(thing, Priced) and thing is not Priced
                 ):
                     yield thing

@@ -66,7 +66,7 @@ def _certificate(mechanism: Any, subject: str) -> Row:
     elif found.slack > TIGHT and not certificate.loose:
         verdict, why = "loose", f"the certificate has a slack of {found.slack:.3f} and gives no reason: {subject}"
     claimed = str(certificate.cost)
-    return Row(subject, "certificate", "all neighbours", claimed, number(found.epsilon), verdict, why, 1 / found.slack)
+    return Row(subject, "certificate", "all neighbours", claimed, number(found.epsilon), verdict, why, 1 / max(found.slack, 1e-9))
 
 
 def _traced(mechanism: Any, pair: Specimen, subject: str) -> Row:
@@ -198,7 +198,7 @@ def check_statistic(
         opened = world or stack.enter_context(World(extra))
         for place in places:
             for turn, way in enumerate(_ways(asked, place, opened, (epsilon, delta), propose)):
-                for kind, pair in covered(turn + len(label), thorough=thorough, stride=1 if way is None else 5):
+                for kind, pair in covered(turn + len(label), thorough=thorough, stride=1 if not turn else 5):
                     found = opened.trace(_placed(asked, place, way, propose), kind, pair, (epsilon, delta))
                     if found is not None:
                         subject = f"{label}{place}{f', {way}' if way else ''}"
@@ -243,6 +243,7 @@ def _ways(asked: Asked, place: str, world: World, price: tuple[Any, Any], propos
             query = _placed(asked, place, None, propose)(one)
             plan: Settled = query.settle(*price)
         except QueryError:
+            ways |= dict.fromkeys(["ptr"] if propose is not None else [])  # what has no other way, with a bound to try
             continue
         ways.setdefault(None)
         if len(query.asked.statistics) == 1 and "private" not in place:

@@ -318,7 +318,7 @@ def _speaking(frame: Any) -> _Speaker:
             speaker, second = frame.f_locals.get(names[0]), frame.f_locals.get(names[1])
             if hasattr(speaker, "certificate") and callable(second):
                 mechanism, ask, found = speaker, second, frame
-            elif hasattr(speaker, "parts"):
+            elif hasattr(speaker, "parts") and step is None:
                 step = speaker
         frame = frame.f_back
     return _Speaker(mechanism, ask, found, where_from(step if step is not None else mechanism))

@@ -231,8 +231,10 @@ def _sequences(mechanism: JointTop, one: Ask, other: Ask) -> Told:
         for side, law in enumerate(turns[0]):
             weights = np.asarray(law.weights, float)
             each = weights / weights.sum() * np.exp(-heaps[side].log_number)
-            chances = each[heap(side, orders)]
-            laws.append(np.append(chances, max(0.0, 1 - float(chances.sum())) if len(orders) < _all(len(scores[0]), mechanism.k) else 0.0))
+            laws.append(each[heap(side, orders)])
+        rest = [1 - float(chances.sum()) for chances in laws]
+        if min(rest) > 1e-9:  # all other sequences as one; what is rounding and no mass would have no ratio
+            laws = [np.append(chances, left) for chances, left in zip(laws, rest, strict=True)]
         return listed(*laws)
 
     return Told(pin, loss)
