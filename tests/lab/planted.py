@@ -6,13 +6,14 @@ from itertools import groupby
 
 import planted_budget
 import planted_channel
+import planted_charge
 import planted_formula
 import planted_noise
 import planted_people
 import planted_sensitivity
 from planted_kit import SHELF, Planted
 
-PARTS = (planted_noise, planted_formula, planted_sensitivity, planted_people, planted_channel, planted_budget)
+PARTS = (planted_noise, planted_formula, planted_sensitivity, planted_people, planted_channel, planted_budget, planted_charge)
 BUGS: tuple[Planted, ...] = tuple(bug for part in PARTS for bug in SHELF if bug.bug.__module__ == part.__name__)
 
 HEAD = """# Planted bugs

@@ -15,7 +15,6 @@ from sordino.privacy.families import LaplaceLaw
 from sordino.privacy.relation import Limits
 from sordino.session.table import table
 from sordino.statistics.added import Added
-from sordino.statistics.port import Context
 from sordino.summaries import Near, Nearness, Rung, Value
 
 SMALL = Fraction(1, 10**6)
@@ -127,7 +126,7 @@ def test_moves_are_reported_with_what_is_allowed():
 def test_the_draws_of_a_replay_are_priced():
     assert replay(Laplace(1), 5, 6).spent.epsilon == pytest.approx(1)
     assert replay(Laplace(1), 5, 5).spent.epsilon == 0
-    assert replay(QuantileExponential(1, high=9), [1], [1, 2]).spent is None
+    assert 0 < replay(QuantileExponential(1, high=9), [1], [1, 2]).spent.epsilon <= 1
 
 
 def test_a_question_is_replayed_on_two_tables_and_priced(monkeypatch):
@@ -143,13 +142,13 @@ def test_a_question_is_replayed_on_two_tables_and_priced(monkeypatch):
         monkeypatch.setattr(Added, "scale", property(lambda self, scale=Added.scale: scale.func(self) / 2))
         quiet = replay(total, here, there, epsilon=1)
         assert quiet.verdict == "refuted"
-        assert "the draws cost epsilon 2" in quiet.differences[-1]
+        assert "found epsilon 2" in quiet.differences[-1]
 
 
 @pytest.mark.parametrize("most", [2, 5])
 def test_somebody_in_all_of_few_public_groups_costs_the_price_and_no_more(most, monkeypatch):
-    limits = {"unit": "who", "max_rows": most, "max_groups": most, "max_rows_per_group": 1}
-    facts = {**limits, "keys": {"side": ["left", "right"]}, "budget": sd.Budget(9)}
+    facts = {"unit": "who", "max_rows": 5, "max_rows_per_group": 1, "max_groups": most, "keys": {"side": ["left", "right"]}}
+    facts["budget"] = sd.Budget(9)
 
     def asked(people):
         return people.group_by("side").count()
@@ -161,8 +160,8 @@ def test_somebody_in_all_of_few_public_groups_costs_the_price_and_no_more(most, 
         found = replay(asked, here, there, epsilon=1)
         assert found.ok, found
         assert found.spent.epsilon == pytest.approx(1, rel=1e-6)
-        monkeypatch.setattr(Context, "limits", property(lambda _: Limits()))  # as if a person were in one group
-        assert "the draws cost epsilon 2" in replay(asked, here, there, epsilon=1).differences[-1]
+        monkeypatch.setattr(Limits, "counted", property(lambda _: 1))  # as if a person were in one group
+        assert "found epsilon 2" in replay(asked, here, there, epsilon=1).differences[-1]
 
 
 def test_what_is_neither_a_mechanism_nor_a_question_is_refused():

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from sordino.lab.canary import one_run
     from sordino.lab.certification import certify
     from sordino.lab.comparison import replay
+    from sordino.lab.conformance import check_mechanism, check_statistic
     from sordino.lab.difference import differencing
     from sordino.lab.engine_check import check_engine
     from sordino.lab.enumeration import exact, small_world
@@ -33,6 +34,8 @@ __all__ = [
     "audit",
     "certify",
     "check_engine",
+    "check_mechanism",
+    "check_statistic",
     "compare",
     "descent",
     "differencing",
@@ -61,6 +64,8 @@ _HOMES = {
     "audit": "auditing",
     "certify": "certification",
     "check_engine": "engine_check",
+    "check_mechanism": "conformance",
+    "check_statistic": "conformance",
     "compare": "approach",
     "descent": "fan",
     "differencing": "difference",

@@ -17,13 +17,18 @@ from sordino.lab.certification import certify
 from sordino.lab.comparison import replay
 from sordino.lab.conversation import opened
 from sordino.lab.enumeration import exact
+from sordino.lab.finding import CONSISTENT, REFUTED
+from sordino.lab.louder import claimed_by, louder
+from sordino.lab.pathwise import Trace, pathwise
 from sordino.lab.simulation import outcomes
 from sordino.lab.specimen import WIDE, specimens, variant
 from sordino.mechanisms import catalog
 from sordino.noise import draw
+from sordino.session.own import owned
 
 __all__ = [
     "FULL",
+    "NO_POWER",
     "QUICK",
     "UNKNOWN",
     "Case",
@@ -32,13 +37,17 @@ __all__ = [
     "certified",
     "listed",
     "mechanism_cases",
+    "powered",
     "replayed",
     "sampled",
+    "traced",
     "unaudited",
 ]
 
 Found = dict[str, Any] | None  # plain values, or None where a method does not apply
 UNKNOWN = "not audited"
+NO_POWER = "no power"  # the same check passes the twin that needs twice what the theorem needs
+TIGHT = 1.05  # slack beyond this has a reason
 FEWEST = 300  # trials on a dataset below which an audit can hardly show anything
 
 
@@ -103,6 +112,7 @@ def _cases(mechanism: Any, effort: Effort) -> Iterator[Case]:
     for place, pair in enumerate(pairs[: effort.pairs]):
         if not pair.new_key:
             yield make(pair.name, "replay", partial(_replay, mechanism, place))
+        yield make(pair.name, "pathwise", partial(_trace, mechanism, place))
         yield make(pair.name, "exact", partial(_list, mechanism, place))
         yield make(pair.name, "sampled", partial(_sample, mechanism, place))
 
@@ -124,8 +134,23 @@ def _short(value: Any) -> str:
     return text if len(text) <= 24 else text[:23] + "…"
 
 
+def powered(found: Found, twin: Callable[[], Found]) -> Found:
+    """The same check of the twin drawn at twice the price and sold at the old one: where it is not refuted, the check shows nothing."""
+    if found is None or found["verdict"] != CONSISTENT:
+        return found
+    shown = twin()
+    caught = shown is not None and shown["verdict"] == REFUTED
+    return {**found, "twin": caught, "verdict": CONSISTENT if caught else NO_POWER}
+
+
+def _claim(mechanism: Any) -> tuple[float, float]:
+    cost = mechanism.certificate().cost
+    return float(cost.epsilon), float(cost.delta)
+
+
 def _certify(mechanism: Any, effort: Effort) -> Found:
-    return certified(mechanism)
+    twin = louder(mechanism)
+    return powered(certified(mechanism), lambda: None if twin is None else certified(claimed_by(mechanism, twin)))
 
 
 def _replay(mechanism: Any, place: int, effort: Effort) -> Found:
@@ -133,21 +158,47 @@ def _replay(mechanism: Any, place: int, effort: Effort) -> Found:
     return replayed(mechanism, pair.d0, pair.d1, **pair.options)
 
 
+def _trace(mechanism: Any, place: int, effort: Effort) -> Found:
+    pair, cost = specimens(mechanism)[place], mechanism.certificate().cost
+
+    def walked(drawn: Any) -> Found:
+        asks = [owned(mechanism, data, **pair.options) for data in (pair.d0, pair.d1)]
+        return None if drawn is None else traced(pathwise((drawn, asks[0]), (drawn, asks[1]), cost), _claim(mechanism))
+
+    return powered(walked(mechanism), lambda: walked(louder(mechanism)))
+
+
 def _list(mechanism: Any, place: int, effort: Effort) -> Found:
-    pair = specimens(mechanism)[place]
-    return listed(mechanism, pair.d0, pair.d1, effort, span=2 * WIDE if pair.options else 300, **pair.options)
+    pair, claim = specimens(mechanism)[place], _claim(mechanism)
+    options = {"span": 2 * WIDE if pair.options else 300, "claimed": claim, **pair.options}
+    twin = louder(mechanism)
+    found = listed(mechanism, pair.d0, pair.d1, effort, **options)
+    return powered(found, lambda: None if twin is None else listed(twin, pair.d0, pair.d1, effort, **options))
 
 
 def _sample(mechanism: Any, place: int, effort: Effort) -> Found:
-    pair, cost = specimens(mechanism)[place], mechanism.certificate().cost
-    claim = (float(cost.epsilon), float(cost.delta))
-    return sampled(lambda data, n: outcomes(mechanism, data, repeats=n, **pair.options), pair.d0, pair.d1, claim, effort)
+    pair = specimens(mechanism)[place]
+
+    def seen(drawn: Any) -> Found:
+        if drawn is None:
+            return None
+        return sampled(lambda data, n: outcomes(drawn, data, repeats=n, **pair.options), pair.d0, pair.d1, _claim(mechanism), effort)
+
+    return powered(seen(mechanism), lambda: seen(louder(mechanism)))
 
 
 def certified(mechanism: Any, **price: Any) -> Found:
     """All neighbours at once: what the theorem's worst pairs need."""
     found = certify(mechanism, points=2, **price)
-    return {"claimed": found.claimed, "found": found.epsilon, "slack": found.slack, "verdict": found.verdict}
+    reasons = {"loose": found.loose} if found.slack > TIGHT else {}
+    return {"claimed": found.claimed, "found": found.epsilon, "slack": found.slack, "verdict": found.verdict, **reasons}
+
+
+def traced(found: Trace, claim: tuple[float, float]) -> Found:
+    """A whole release, draw by draw: the largest share of what was charged."""
+    epsilon = found.epsilon if found.charge.epsilon else claim[0] * min(found.reached, 1.0)
+    verdict = REFUTED if found.wrong else CONSISTENT
+    return {"claimed": claim, "found": epsilon, "reached": found.reached, "verdict": verdict, "witness": found.said()[:300]}
 
 
 def replayed(mechanism: Any, d0: Any, d1: Any, **options: Any) -> Found:
@@ -159,7 +210,7 @@ def replayed(mechanism: Any, d0: Any, d1: Any, **options: Any) -> Found:
 
 def listed(mechanism: Any, d0: Any, d1: Any, effort: Effort, **options: Any) -> Found:
     """The exact loss of this pair, where its outcomes can be listed in the time there is."""
-    price = {name: value for name, value in options.items() if name != "span"}
+    price = {name: value for name, value in options.items() if name not in ("span", "claimed")}
     with opened(mechanism, d0, **price) as (held, ask):
         quickest = min(_timed(lambda _, n: held.release(ask, draw), d0, d0, 1)[1] for _ in range(3)) / 2
     try:

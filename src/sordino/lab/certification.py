@@ -37,6 +37,7 @@ class Certification:
     certificates: int
     curve: tuple[tuple[float, float], ...]
     confidence: float = 1.0
+    loose: str = ""  # why the slack exceeds 1.05, where it does
 
     @property
     def verdict(self) -> str:
@@ -78,7 +79,17 @@ def certify(mechanism: Any, *, points: int = 9, **price: Any) -> Certification:
     epsilon, delta = float(certificate.cost.epsilon), float(certificate.cost.delta)
     curve = _curve(certificate, found, epsilon, points)
     sound = all(verdict.sound for verdict in verdicts)
-    return Certification((epsilon, delta), found.epsilon, found.delta, found.slack, sound, certificate.theorem, len(certificates), curve)
+    return Certification(
+        (epsilon, delta),
+        found.epsilon,
+        found.delta,
+        found.slack,
+        sound,
+        certificate.theorem,
+        len(certificates),
+        curve,
+        loose=certificate.loose,
+    )
 
 
 def _certificates(mechanism: Any, price: dict[str, Any]) -> Sequence[Certificate]:

@@ -15,8 +15,8 @@ import numpy as np
 
 from sordino.lab.conversation import Conversation, opened
 from sordino.lab.finding import CONSISTENT, REFUTED, exit_code, plain
+from sordino.lab.pathwise import Trace, pathwise
 from sordino.lab.recording import Recording, Step, record
-from sordino.lab.transcript import Spent, spent
 from sordino.noise import draw
 from sordino.pictures import Picture, ladder
 from sordino.privacy.discrete import Bernoulli, Categorical
@@ -48,14 +48,14 @@ class Replay:
     """What was recorded on the first dataset, and every way in which the second one could be told apart.
 
     A difference is a proof, and there is no chance in it: the outcomes are pinned, and a conversation so unlikely that delta pays for it
-    is held again. `spent` is what the draws cost between these two datasets, where a rule for their laws is known. A table's question is
-    charged for its draws, so there more than was claimed is a difference; a mechanism may draw more than it tells.
+    is held again. `spent` is what the draws tell between these two datasets, draw by draw. More than is charged for a table's question
+    is a difference; whether the data handed to a mechanism are neighbours at all is for the caller to know.
     """
 
     recording: Recording
     differences: tuple[str, ...]
     moves: tuple[Move, ...] = ()
-    spent: Spent | None = None
+    spent: Trace | None = None
     confidence: float = 1.0
 
     @property
@@ -85,7 +85,7 @@ class Replay:
     def to_json(self) -> str:
         turns = [f"{step.kind} {step.public}" for step in self.recording.steps]
         moves = [asdict(move) | {"moved": float(move.moved), "allowed": float(move.allowed)} for move in self.moves]
-        cost = None if self.spent is None else asdict(self.spent)
+        cost = None if self.spent is None else self.spent.amounts
         shown = {"verdict": self.verdict, "confidence": self.confidence, "differences": self.differences, "moves": moves, "spent": cost}
         return json.dumps(plain({**shown, "turns": turns, "visible": self.recording.visible}), allow_nan=False)
 
@@ -110,12 +110,15 @@ def replay(mechanism: Any, d0: Any, d1: Any, *, draw: Draw = draw, **options: An
     with opened(mechanism, d1, **options) as (held, ask):
         second = record(held, ask, lambda law: _pinned(law, next(outcomes, None)))
     differences, moves = _compare(held, first, second)
-    cost = None if differences else _cost(held, first, second)
-    if cost is not None and isinstance(held, Conversation):
-        claim = _claim(held)
-        if not cost.within(claim) and (cost.exact or claim[1] == 0):
-            differences.append(f"the draws cost epsilon {cost.epsilon:.6g}, delta {cost.delta:.4g}; {claim} is claimed")
+    cost = None if differences else _told(mechanism, d0, d1, options)
+    if cost is not None and cost.wrong and isinstance(held, Conversation):
+        differences.append(cost.said())
     return Replay(first, tuple(differences), tuple(moves), cost)
+
+
+def _told(mechanism: Any, d0: Any, d1: Any, options: dict[str, Any]) -> Trace:
+    with opened(mechanism, d0, **options) as one, opened(mechanism, d1, **options) as other:
+        return pathwise(one, other, one[0].cost if isinstance(one[0], Conversation) else one[0].certificate().cost)
 
 
 def _chance(recording: Recording) -> float:
@@ -127,10 +130,6 @@ def _chance(recording: Recording) -> float:
 def _claim(held: Any) -> tuple[float, float]:
     cost = held.cost if isinstance(held, Conversation) else held.certificate().cost
     return float(cost.epsilon), float(cost.delta)
-
-
-def _cost(held: Any, first: Recording, second: Recording) -> Spent | None:
-    return spent(((one.private, other.private) for one, other in zip(first.draws, second.draws, strict=True)), _claim(held))
 
 
 def _pinned(law: Any, step: Step | None) -> Any:

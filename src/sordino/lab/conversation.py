@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from sordino.statistics.port import Groups
 from sordino.summaries import Draw
 from sordino.summaries.totals import GroupTotals, Ranks, Totals
 
-__all__ = ["SALT", "Conversation", "held", "opened", "reading"]
+__all__ = ["SALT", "Conversation", "bounded", "held", "opened", "reading"]
 
 SALT = 1  # contribution bounding is the same on neighbours, as in the proof
 CHUNK = 4096  # copies of a table that are answered at once
@@ -110,14 +111,27 @@ def held(query: Query, epsilon: Any, delta: Any = None) -> Conversation:
 @contextmanager
 def reading(query: Query, salt: int = SALT) -> Iterator[Reader]:
     """Answers from the query's own table, every bounded table opened once."""
+    with bounded(query.table, salt) as ask:
+        yield ask
+
+
+@contextmanager
+def bounded(table: Any, salt: int = SALT) -> Iterator[Reader]:
+    """Answers to all questions about one table, each computed once. Few bounded tables may be open at a time: one is, the last needed."""
     with ExitStack() as stack:
-        opened: dict[Frame, Remembered] = {}
+        known: dict[Frame, Remembered] = {}
+        open_now: list[tuple[Frame, Any]] = []
+
+        def source(frame: Frame, request: Any) -> Any:
+            if not open_now or open_now[0][0] != frame:
+                stack.close()
+                open_now[:] = [(frame, stack.enter_context(table.engine.bounded(frame, salt)))]
+            found = open_now[0][1].ask(request)
+            return list(found) if isinstance(found, Iterator) else found
 
         def ask(asked: tuple[Frame, Any]) -> Any:
             frame, request = asked
-            if frame not in opened:
-                opened[frame] = Remembered(stack.enter_context(query.table.engine.bounded(frame, salt)).ask)
-            return opened[frame].ask(request)
+            return known.setdefault(frame, Remembered(partial(source, frame))).ask(request)
 
         yield ask
 

@@ -8,7 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from sordino.lab.case import Effort
+from sordino.lab.case import NO_POWER, Effort
 from sordino.lab.finding import CONSISTENT
 from sordino.pictures import Picture, ladder
 
@@ -20,9 +20,10 @@ METHODS = {
     "exact": "every outcome on two neighbours listed",
     "sampled": "outcomes on two neighbours drawn and told apart",
     "one run": "canaries in a single release, guessed",
+    "pathwise": "a whole release on two neighbours, draw by draw, against its charge",
     "replay": "outcomes pinned, both conversations compared",
 }
-BELOW = ("exact", "sampled", "one run")  # methods that bound epsilon from below
+BELOW = ("exact", "pathwise", "sampled", "one run")  # methods that bound epsilon from below
 SKIPPED = "does not apply"
 
 
@@ -65,11 +66,13 @@ def write(page: Path, results: Results, *, effort: Effort, command: Sequence[str
 def text(results: Results, *, effort: Effort, command: Sequence[str], pictures: dict[str, str] | None = None) -> str:
     """The page as Markdown: a summary first, then one line per subject and price, at the worst of its neighbours."""
     ran = [item for item in results if item["verdict"] != SKIPPED]
-    wrong = [item for item in ran if item["verdict"] != CONSISTENT]
+    wrong = [item for item in ran if item["verdict"] not in (CONSISTENT, NO_POWER)]
     draws = sum(item.get("draws", 0) for item in ran if item["method"] == "sampled")
     versions = ", ".join(f"{name} {version(name)}" for name in ("sordino", "numpy", "scipy", "duckdb"))
     out = [
         "# Audit",
+        "",
+        *_power(ran),
         "",
         f"{len(ran):,} checks, {draws:,} sampled releases, {_wrong(len(wrong))}. Written by",
         "",
@@ -79,11 +82,12 @@ def text(results: Results, *, effort: Effort, command: Sequence[str], pictures: 
         f"Sampled checks and single runs have an error of {effort.error:.2g} each, all of them together at most one in a million. Between",
         "neighbours the true epsilon lies above what was listed, sampled or guessed in one run, and below what the theorem needs.",
         "",
-        *_table(["method", "what it does", "checks", "wrong", "minutes"], _summary(ran)),
+        *_table(["method", "what it does", "checks", "wrong", "catch the twin", "minutes"], _summary(ran)),
         *_shown(pictures or {}),
     ]
     if wrong:
         out += ["## Wrong", "", *_table(["check", "verdict", "why"], ([i["id"], i["verdict"], i.get("witness", "")] for i in wrong))]
+    out += _loose(ran)
     for part, title in (("mechanism", "Mechanisms"), ("statistic", "Statistics"), ("one run", "Single runs")):
         here = [item for item in ran if item["part"] == part]
         if here:
@@ -91,7 +95,37 @@ def text(results: Results, *, effort: Effort, command: Sequence[str], pictures: 
     return "\n".join([*out, EXAMPLE])
 
 
-HEAD = ["subject", "epsilon", "theorem needs", "listed", "sampled", "draws", "one run", "replays", "worst neighbours", "verdict"]
+HEAD = [
+    "subject",
+    "epsilon",
+    "theorem needs",
+    "listed",
+    "traced",
+    "sampled",
+    "draws",
+    "one run",
+    "twin caught by",
+    "worst neighbours",
+    "verdict",
+]
+
+
+def _power(ran: Results) -> list[str]:
+    """How many subjects have a check that would have caught twice the loss, and which have none."""
+    subjects: dict[str, set[str]] = {}
+    for item in ran:
+        if "twin" in item:
+            subjects.setdefault(item["subject"], set()).update([item["method"]] if item["twin"] else [])
+    blind = [subject for subject, methods in subjects.items() if not methods]
+    share = f"{len(subjects) - len(blind):,} of {len(subjects):,} subjects"
+    said = f"{share} have a check that catches their twin: the same release drawn at twice the price and sold at the old one."
+    return [said if not blind else f"{said} No power over: {', '.join(blind)}."]
+
+
+def _loose(ran: Results) -> list[str]:
+    found = {(item["subject"], item["loose"] or "no reason is given"): item["slack"] for item in ran if "loose" in item}
+    rows = [[subject, f"{slack:.3g}", why] for (subject, why), slack in found.items()]
+    return ["## Claims that are larger than their worst known pair", "", *_table(["subject", "slack", "why"], rows)] if rows else []
 
 
 def _wrong(count: int) -> str:
@@ -106,8 +140,9 @@ def _shown(pictures: dict[str, str]) -> list[str]:
 def _summary(ran: Results) -> Iterable[list[str]]:
     for method, what in METHODS.items():
         here = [item for item in ran if item["method"] == method]
-        bad = sum(item["verdict"] != CONSISTENT for item in here)
-        yield [method, what, f"{len(here):,}", str(bad), f"{sum(item['cpu'] for item in here) / 60:.1f}"]
+        bad = sum(item["verdict"] not in (CONSISTENT, NO_POWER) for item in here)
+        caught = f"{sum(item.get('twin', False) for item in here):,}" if any("twin" in item for item in here) else ""
+        yield [method, what, f"{len(here):,}", str(bad), caught, f"{sum(item['cpu'] for item in here) / 60:.1f}"]
 
 
 def _reached(item: dict[str, Any]) -> float:
@@ -121,12 +156,14 @@ def _lines(ran: Results) -> Iterable[list[str]]:
     for item in ran:
         groups.setdefault((item["subject"], item["epsilon"]), []).append(item)
     for (subject, epsilon), items in groups.items():
-        worst = max(items, key=lambda item: (item["verdict"] != CONSISTENT, _reached(item)))
+        worst = max(items, key=lambda item: (item["verdict"] not in (CONSISTENT, NO_POWER), _reached(item)))
+        caught = list(dict.fromkeys(item["method"] for item in items if item.get("twin")))
+        judged = any("twin" in item for item in items)
+        verdict = worst["verdict"] if worst["verdict"] not in (CONSISTENT, NO_POWER) else CONSISTENT if caught or not judged else NO_POWER
         draws = sum(item.get("draws", 0) for item in items if item["method"] == "sampled")
-        needs, listed, sampled, single = (_largest(items, method) for method in ("certificate", *BELOW))
-        replays = sum(item["method"] == "replay" for item in items)
+        needs, listed, traced, sampled, single = (_largest(items, method) for method in ("certificate", *BELOW))
         shown = worst["pair"] if worst["method"] in BELOW else ""
-        yield [subject, epsilon, needs, listed, sampled, f"{draws:,}", single, f"{replays:,}", shown, worst["verdict"]]
+        yield [subject, epsilon, needs, listed, traced, sampled, f"{draws:,}", single, ", ".join(caught), shown, verdict]
 
 
 def _largest(items: Results, method: str) -> str:
@@ -142,10 +179,10 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 
 def picture(results: Results, part: str, title: str) -> Picture | None:
-    """The ladder: for every subject at epsilon 1 the claim and the largest lower bound, found by listing or by sampling."""
+    """The ladder: for every subject at epsilon 1 the claim and the largest lower bound, found by listing, tracing or sampling."""
     rungs: dict[str, tuple[float, float]] = {}
     for item in results:
-        if item["part"] == part and item["method"] in ("exact", "sampled") and "claimed" in item:
+        if item["part"] == part and item["method"] in ("exact", "pathwise", "sampled") and "claimed" in item:
             if part == "statistic" and "," in item["subject"]:
                 continue  # the plain questions stand for the others
             if part == "mechanism" and item["epsilon"] not in ("1", "1.099"):

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache, partial
 
 from sordino.errors import QueryError
-from sordino.lab.case import Case, Effort, Found, certified, listed, replayed, sampled, unaudited
+from sordino.lab.case import Case, Effort, Found, certified, listed, powered, replayed, sampled, traced, unaudited
 from sordino.lab.conversation import Conversation, reading
+from sordino.lab.finding import CONSISTENT, REFUTED
+from sordino.lab.pathwise import pathwise
 from sordino.lab.population import KINDS, PAIRS, Kind, Pair, declared, sides
 from sordino.lab.question import Question, questions
 from sordino.mechanisms.stable_histogram import StableHistogram
@@ -35,8 +38,8 @@ def question_cases(effort: Effort) -> Iterator[Case]:
                 yield make(f"{kind.name}: cannot be asked", "sampled", partial(unaudited, question.problem))
                 continue
             yield make(f"{kind.name}: all neighbours", "certificate", partial(_certify, question, kind))
-            for place, pair in enumerate(PAIRS[: effort.pairs]):
-                for method, run in (("replay", _replay), ("exact", _list), ("sampled", _sample)):
+            for place, pair in [item for item in enumerate(PAIRS) if item[1].fits(kind)][: effort.pairs]:
+                for method, run in (("replay", _replay), ("pathwise", _trace), ("exact", _list), ("sampled", _sample)):
                     yield make(f"{kind.name}: {pair.name}", method, partial(run, question, kind, place))
 
 
@@ -57,16 +60,25 @@ def _certify(question: Question, kind: Kind, effort: Effort) -> Found:
         return None
     name = repr(plan.certificates)
     if name not in _known:
-        _known[name] = certified(query, epsilon=PRICE, delta=DELTA)
+        _known[name] = powered(certified(query, epsilon=PRICE, delta=DELTA), lambda: _louder_certificates(query, plan))
     return _known[name]
 
 
-def _settled(query: Query) -> Settled | None:
+def _louder_certificates(query: Query, plan: Settled) -> Found:
+    """What is drawn at twice the price, each part sold as the part of the old one it takes the place of."""
+    twin = _settled(query, 2 * PRICE)
+    if twin is None or len(twin.certificates) != len(plan.certificates):
+        return None
+    sold = [replace(drawn, cost=old.cost) for drawn, old in zip(twin.certificates, plan.certificates, strict=True)]
+    return {"verdict": CONSISTENT if all(one.check().sound for one in sold) else REFUTED}
+
+
+def _settled(query: Query, epsilon: Fraction = PRICE) -> Settled | None:
     """The plan; None where the mechanism is out of reach at this price. The planner's own choice never is."""
     try:
-        return query.settle(PRICE, DELTA)
+        return query.settle(epsilon, DELTA)
     except QueryError:
-        if query.asked.mechanism is None:
+        if query.asked.mechanism is None and epsilon == PRICE:
             raise
         return None
 
@@ -83,20 +95,48 @@ def _replay(question: Question, kind: Kind, place: int, effort: Effort) -> Found
     return None if plan is None or _secret(plan) else replayed(question.ask, *tables, epsilon=PRICE, delta=DELTA)
 
 
+def _trace(question: Question, kind: Kind, place: int, effort: Effort) -> Found:
+    tables = _tables(PAIRS[place], kind)
+    queries = [question.ask(side) for side in tables]
+    plan = _settled(queries[0])
+    if plan is None:
+        return None
+
+    def walked(epsilon: Fraction) -> Found:
+        plans = [_settled(query, epsilon) for query in queries]
+        with ExitStack() as stack:
+            asks = [stack.enter_context(reading(query)) for query in queries]
+            talks = [(Conversation(drawn), ask) for drawn, ask in zip(plans, asks, strict=True) if drawn is not None]
+            return traced(pathwise(talks[0], talks[1], plan.cost), _claim(plan)) if len(talks) == 2 else None
+
+    return powered(walked(PRICE), lambda: walked(2 * PRICE))
+
+
+def _claim(plan: Settled) -> tuple[float, float]:
+    return float(plan.cost.epsilon), float(plan.cost.delta)
+
+
 def _list(question: Question, kind: Kind, place: int, effort: Effort) -> Found:
     tables = _tables(PAIRS[place], kind)
-    if _settled(question.ask(tables[0])) is None:
+    plan = _settled(question.ask(tables[0]))
+    if plan is None:
         return None
-    return listed(question.ask, *tables, effort, span=300, epsilon=PRICE, delta=DELTA)
+    options = {"span": 300, "delta": DELTA, "claimed": _claim(plan)}
+    found = listed(question.ask, *tables, effort, epsilon=PRICE, **options)
+    twin = _settled(question.ask(tables[0]), 2 * PRICE)
+    return powered(found, lambda: None if twin is None else listed(question.ask, *tables, effort, epsilon=2 * PRICE, **options))
 
 
 def _sample(question: Question, kind: Kind, place: int, effort: Effort) -> Found:
     queries = [question.ask(side) for side in _tables(PAIRS[place], kind)]
-    plans = [_settled(query) for query in queries]
-    talks = [Conversation(plan) for plan in plans if plan is not None]
-    if not talks:
+    plan = _settled(queries[0])
+    if plan is None:
         return None
-    claim = (float(talks[0].cost.epsilon), float(talks[0].cost.delta))
-    with ExitStack() as stack:
-        asks = [stack.enter_context(reading(query)) for query in queries]
-        return sampled(lambda side, n: talks[side].many(asks[side], draw, n), 0, 1, claim, effort)
+
+    def seen(epsilon: Fraction) -> Found:
+        talks = [Conversation(drawn) for query in queries if (drawn := _settled(query, epsilon)) is not None]
+        with ExitStack() as stack:
+            asks = [stack.enter_context(reading(query)) for query in queries]
+            return sampled(lambda side, n: talks[side].many(asks[side], draw, n), 0, 1, _claim(plan), effort) if len(talks) == 2 else None
+
+    return powered(seen(PRICE), lambda: seen(2 * PRICE))

@@ -6,14 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["KINDS", "PAIRS", "Kind", "Pair", "declared", "sides"]
+__all__ = ["EVERY_KIND", "KINDS", "PAIRS", "Kind", "Pair", "declared", "sides"]
 
 PEOPLE = 30
 TOP = {"income": 1_000_000.0, "age": 120, "ok": True, "born": "2020-12-31"}
 MIDDLE = {"income": 500_000.0, "age": 60, "ok": True, "born": "1985-06-30"}
 BOTTOM = {"income": 0.0, "age": 0, "ok": False, "born": "1950-01-01"}
-CELLS = (("z0", "f"), ("z1", "m"))
-NEW = (("y0", "f"), ("y1", "m"))  # keys nobody else holds
+UNDER_TOP = {"income": 999_999.9999, "age": 119, "ok": True, "born": "2020-12-30"}
+OVER_BOTTOM = {"income": 0.0001, "age": 1, "ok": False, "born": "1950-01-02"}
+CELLS = (("z0", "f"), ("z1", "m"), ("z2", "x"))
+CROSSED = (("z1", "f"), ("z2", "m"), ("z0", "x"))  # of every second person, so that groups have ties
+NEW = (("y0", "f"), ("y1", "m"), ("y2", "x"))  # keys nobody else holds
 NAN, INF = float("nan"), float("inf")
 STRANGE: tuple[dict[str, Any], ...] = (
     {"income": "n/a", "age": "?", "ok": "perhaps", "born": "soon"},
@@ -30,11 +33,14 @@ Columns = dict[str, list[Any]]
 
 @dataclass(frozen=True)
 class Kind:
-    """Who is protected: people or rows, and what a neighbour is."""
+    """Who is protected, people or rows; what a neighbour is; and how many rows of a person count, in how many groups, in each of them."""
 
     name: str
     person: bool
     relation: str
+    rows: int = 3
+    groups: int = 2
+    each: int = 3
 
 
 KINDS = (
@@ -43,36 +49,65 @@ KINDS = (
     Kind("a person changes", True, "replace"),
     Kind("a row changes", False, "replace"),
 )
+LIMITS = ((1, 1, 1), (3, 1, 3), (3, 3, 1), (3, 3, 3))
+EVERY_KIND = (
+    *(
+        Kind(f"a person of {m} rows, {r} in each of {g} groups, {word}", True, relation, m, g, r)
+        for m, g, r in LIMITS
+        for relation, word in (("add_remove", "comes"), ("replace", "changes"))
+    ),
+    *(kind for kind in KINDS if not kind.person),
+)
 
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """A table of people, and the rows of one more."""
+    """A table of people, and what somebody else brings: rows in as many cells and as many of each as count, or more than that."""
 
     name: str
-    values: tuple[Mapping[str, Any], ...]  # of the first half of the people, and of the second
-    more: tuple[Row, ...]
+    values: tuple[Mapping[str, Any], ...]  # of the first half of the people, and of the second; nothing for an empty table
+    more: tuple[Mapping[str, Any], ...]
+    cells: tuple[tuple[str, str], ...] = CELLS
+    plenty: bool = False
+
+    def fits(self, kind: Kind) -> bool:
+        """Where somebody changes, somebody must have been there, and as many as are declared."""
+        return bool(self.values) or kind.relation == "add_remove"
+
+    def brought(self, kind: Kind) -> list[Row]:
+        """The rows of one person: the worst allocation of those that count, or three in each of three cells."""
+        often = [3, 3, 3] if self.plenty else _worst(kind)
+        where = [cell for cell, times in zip(self.cells, often, strict=True) for _ in range(times)]
+        return [{"person": "new", "zip": where[i][0], "sex": where[i][1], **self.more[i % len(self.more)]} for i in range(len(where))]
 
 
-def _rows(who: str, cells: Any, *values: Mapping[str, Any]) -> tuple[Row, ...]:
-    """Three rows in each of two cells, which is as much as one person may contribute."""
-    spread = [values[i % len(values)] for i in range(6)]
-    return tuple({"person": who, "zip": cells[i // 3][0], "sex": cells[i // 3][1], **value} for i, value in enumerate(spread))
+def _worst(kind: Kind) -> list[int]:
+    full = min(kind.groups, kind.rows // kind.each)
+    rest = kind.rows - full * kind.each if full < kind.groups else 0
+    return ([kind.each] * full + [rest] + [0, 0, 0])[:3]
 
 
 PAIRS = (
-    Pair("bimodal, somebody at the top with new keys", (BOTTOM, TOP), _rows("new", NEW, TOP)),
-    Pair("all ties, somebody at the bottom", (MIDDLE, MIDDLE), _rows("new", CELLS, BOTTOM)),
-    Pair("all at a bound, somebody with strange values", (BOTTOM, BOTTOM), _rows("new", CELLS, *STRANGE)),
+    Pair("bimodal, somebody at the top with new keys", (BOTTOM, TOP), (TOP,), NEW, plenty=True),
+    Pair("all ties, somebody at the bottom", (MIDDLE, MIDDLE), (BOTTOM,)),
+    Pair("all at a bound, somebody with strange values", (BOTTOM, BOTTOM), STRANGE, plenty=True),
+    Pair("all at the bottom, somebody at the top", (BOTTOM, BOTTOM), (TOP,)),
+    Pair("all just over the bottom, somebody at the bottom", (OVER_BOTTOM, OVER_BOTTOM), (BOTTOM,)),
+    Pair("all just under the top, somebody at the top", (UNDER_TOP, UNDER_TOP), (TOP,)),
+    Pair("nobody, somebody at the top", (), (TOP,)),
 )
 
 
 def sides(pair: Pair, kind: Kind) -> tuple[Columns, Columns]:
     """The two neighbouring tables. A row that comes or changes is the first of the person's rows."""
+    halves = len(pair.values)
     people = [
-        {"person": f"p{i}", "zip": zip_, "sex": sex, **pair.values[2 * i // PEOPLE]} for i in range(PEOPLE) for zip_, sex in CELLS
+        {"person": f"p{i}", "zip": zip_, "sex": sex, **pair.values[halves * i // PEOPLE]}
+        for i in range(PEOPLE if halves else 0)
+        for zip_, sex in (CROSSED if i % 2 else CELLS)
     ]
-    more = list(pair.more if kind.person else pair.more[:1])
+    brought = pair.brought(kind)
+    more = brought if kind.person else brought[:1]
     if kind.relation == "add_remove":
         return _columns(people), _columns([*people, *more])
     kept = [row for row in people if row["person"] != "p0"] if kind.person else people[1:]
@@ -80,14 +115,14 @@ def sides(pair: Pair, kind: Kind) -> tuple[Columns, Columns]:
 
 
 def _columns(rows: list[Row]) -> Columns:
-    return {name: [row[name] for row in rows] for name in rows[0]}
+    return {name: [row[name] for row in rows] for name in ("person", "zip", "sex", *TOP)}
 
 
 def declared(kind: Kind) -> dict[str, Any]:
     """What the owner of such a table declares. The budget is no limit: nothing is charged in the lab."""
     from sordino.ledger import Budget
 
-    limits = {"unit": "person", "max_rows": 3, "max_groups": 2} if kind.person else {}
+    limits = {"unit": "person", "max_rows": kind.rows, "max_groups": kind.groups, "max_rows_per_group": kind.each} if kind.person else {}
     size = {"size": PEOPLE if kind.person else PEOPLE * len(CELLS)} if kind.relation == "replace" else {}
     return {
         **limits,

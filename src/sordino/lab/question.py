@@ -62,7 +62,7 @@ TOGETHER: dict[str, dict[str, Call]] = {
 }
 PLACES: dict[str, Callable[[Any], Any]] = {
     "": lambda table: table,
-    ", where": lambda table: table.where("age >= 18 OR age IS NULL"),
+    ", where": lambda table: table.where("sex <> 'x' OR age IS NULL"),
     ", by public keys": lambda table: table.group_by("sex"),
     ", by private keys": lambda table: table.group_by("zip"),
     ", by both": lambda table: table.group_by("sex", "zip"),
@@ -84,17 +84,24 @@ class Question:
         return f"{self.name}{self.place}{f', {self.way}' if self.way else ''}"
 
     def ask(self, table: Any) -> Query:
-        asked, place = examples()[self.name], PLACES[self.place](table)
+        query = self.inside(PLACES[self.place](table))
+        return query if self.way is None else query.by_mechanism(self.way, self.propose if self.way == "ptr" else None)
+
+    def inside(self, place: Any) -> Query:
+        """The question, asked where the caller stands."""
+        asked = examples()[self.name]
         first, given, options = next(iter(asked.values()))
         if len(asked) == 1 and hasattr(place, first):
             made = getattr(place, first)(*given, **options)
             query: Query = getattr(made, "query", made)  # a question whose answers are computed with holds the one that is released
-        else:
-            query = place.agg(**{label: getattr(statistics, name)(*parts, **named) for label, (name, parts, named) in asked.items()})
-        if self.way is None:
             return query
-        bound = next((PROPOSE[part] for part in given if part in tuple(PROPOSE)), None)
-        return query.by_mechanism(self.way, bound if self.way == "ptr" else None)
+        return place.agg(**{label: getattr(statistics, name)(*parts, **named) for label, (name, parts, named) in asked.items()})  # type: ignore[no-any-return]
+
+    @property
+    def propose(self) -> int | None:
+        """A bound on the local sensitivity for a test to try."""
+        _, given, options = next(iter(examples()[self.name].values()))
+        return next((PROPOSE[part] for part in (*given, *options.values()) if part in tuple(PROPOSE)), None)
 
 
 @lru_cache(maxsize=1)

@@ -91,4 +91,3 @@ def outcomes(mechanism: Any, data: Any, *, repeats: int = 10_000, **options: Any
     if len(laws) == 1 and isinstance(laws[0], Placed) and np.ndim(laws[0].location) == 0 and isinstance(value, Real):
         return np.asarray(mechanism.release(ask, lambda law: draw(replace(law, location=np.full(repeats, law.location, np.int64)))))
     return [value, *(mechanism.release(ask, draw) for _ in range(repeats - 1))]
-

@@ -20,6 +20,7 @@ __all__ = ["WIDE", "Specimen", "request_of", "specimens", "variant"]
 WIDE = 1000  # the bounds of small columns
 NARROW = 100  # of columns whose every point is drawn on its own
 SEEN = Fraction(1, 20)  # a delta that shows in thousands of trials
+CROWD = 2**11
 SMALL = ("median", "max", "iqr")
 
 
@@ -109,10 +110,18 @@ def _scores(mechanism: Any, _: Scores) -> Iterator[Specimen]:
     yield Specimen("two ties", [5 * far, 5 * far, *[0] * (1 + more)], [5 * far + back, 6 * far, *[0] * (1 + more)])
     yield Specimen("a leader", [9 * far, *[0] * (2 + more)], [9 * far + back, *[far] * (2 + more)])
     yield Specimen("all ties", [0] * (5 + more), [far, *[back] * (4 + more)])
+    if hasattr(mechanism, "k") and hasattr(mechanism, "rate"):  # drawn together: leaders far before a crowd that most sequences end in
+        k, step = mechanism.k, mechanism.reach
+        gap = math.ceil((math.log(CROWD) + 9) / float(mechanism.rate)) + step
+        still = [step + gap * (k - 1 - place) for place in range(k)] + [0] * CROWD
+        ways = [0] * (k - 2) + [1, 0 if mechanism.monotone else -1] + [1] * CROWD
+        yield Specimen("leaders before a crowd", still, [score + far * way for score, way in zip(still, ways, strict=True)])
 
 
 def _counts(mechanism: Any, _: Counts) -> Iterator[Specimen]:
     rows, keys = getattr(mechanism, "max_rows", 1), getattr(mechanism, "max_groups", 1)
+    if getattr(mechanism, "total", None):  # as many full keys as a person has rows for
+        keys = max(1, min(keys, mechanism.total // rows))
     named = list(getattr(mechanism, "keys", [f"k{i}" for i in range(2 * keys)]))
     mine, others = named[:keys], named[keys : 2 * keys]
     level = max(getattr(mechanism, "threshold", 0) - rows, 2 * rows)
@@ -141,8 +150,21 @@ def _columns(top: int, relation: Relation, rows: int) -> Iterator[tuple[str, lis
 def _ranks(mechanism: Any, _: RankWindow | Values) -> Iterator[Specimen]:
     for name, d0, d1 in _columns(mechanism.high, mechanism.relation, mechanism.max_rows):
         yield Specimen(name, d0, d1)
+    yield from _beside(mechanism)
     apart = list(range(0, mechanism.high, mechanism.high // 15))
     yield Specimen("spread out", [*apart, 1] if mechanism.relation is Relation.REPLACE else apart, [*apart, mechanism.high])
+
+
+def _beside(mechanism: Any) -> Iterator[Specimen]:
+    """A heap beside each end, and somebody who joins at the end itself or moves there: the pair that attains most quantiles' price."""
+    low, high, more = mechanism.low, mechanism.high, mechanism.max_rows
+    levels = getattr(mechanism, "levels", None) or (getattr(mechanism, "q", Fraction(1, 2)),)
+    inner = [min(max(q, Fraction(1, 100)), Fraction(99, 100)) for q in levels]
+    heap = math.ceil(more * max(max(q / (1 - q), (1 - q) / q) for q in inner)) + 1
+    heap = 2 * mechanism.rank + 2 * more if hasattr(mechanism, "rank") else heap
+    for end, near, far in ((low, low + 1, high), (high, high - 1, low)):
+        gone = [far] * more if mechanism.relation is Relation.REPLACE else []
+        yield Specimen(f"a heap beside {'the bottom' if end == low else 'the top'}", [near] * heap + gone, [near] * heap + [end] * more)
 
 
 def _vectors(mechanism: Any, _: Stair) -> Iterator[Specimen]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -36,11 +36,15 @@ class _Fork(Exception):
 
 @dataclass(frozen=True)
 class Listing:
-    """P(value) for every value, how likely some draw was cut off at the span, and the relative rounding error of the probabilities."""
+    """P(value) for every value, how likely some draw was cut off at the span, and the relative rounding error of the probabilities.
+
+    `scripts` are outcomes that lead to each value.
+    """
 
     law: dict[Hashable, float]
     cut: float = 0.0
     rounding: float = 0.0
+    scripts: dict[Hashable, tuple[Any, ...]] = field(default_factory=dict, repr=False, compare=False)
 
 
 def exact_law(mechanism: Any, data: Any, *, span: int = SPAN, **options: Any) -> dict[Hashable, float]:
@@ -71,6 +75,7 @@ def listing(mechanism: Any, ask: Ask, *, span: int = SPAN, largest: int = LARGES
         return iter(known[request]) if isinstance(known[request], list) else known[request]
 
     law: dict[Hashable, float] = {}
+    scripts: dict[Hashable, tuple[Any, ...]] = {}
     cut, rounding, turn, visited = 0.0, 0.0, 0, 0
     paths: list[tuple[tuple[Any, ...], float, bool]] = [((), 1.0, False)]
     while paths:
@@ -94,8 +99,9 @@ def listing(mechanism: Any, ask: Ask, *, span: int = SPAN, largest: int = LARGES
             continue
         name = _named(value)
         law[name] = law.get(name, 0.0) + chance
+        scripts.setdefault(name, path)
         cut += chance if clamped else 0.0
-    return Listing(law, cut, turn * rounding)
+    return Listing(law, cut, turn * rounding, scripts)
 
 
 def neighbours(values: Iterable[Any], sizes: Iterable[int], relation: str, *, max_rows: int = 1) -> Iterator[tuple[Table, Table]]:

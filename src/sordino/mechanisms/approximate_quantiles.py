@@ -134,11 +134,16 @@ class ApproximateQuantiles:
         """One spot after `start` up to `stop`; where there is none, `stop`, after the same number of draws."""
         cells, weights = self.weighed(table, part, q)
         empty = not len(weights)
-        chosen = draw(Categorical(np.ones(1) if empty else weights))
+
+        def run(i: int) -> tuple[int, int]:
+            start, stop = (self._units(Spot(int(edge[0][i]), int(edge[1][i]))) for edge in (cells.start, cells.stop))
+            return start, stop
+
+        chosen = draw(Categorical(np.ones(1) if empty else weights, lambda: [(-1, 0)] if empty else [*map(run, range(len(weights)))]))
         if empty:
             draw(UniformInteger(0, 0))
             return part.where.stop
-        start, stop = (self._units(Spot(int(edge[0][chosen]), int(edge[1][chosen]))) for edge in (cells.start, cells.stop))
+        start, stop = run(chosen)
         return self._located(draw(UniformInteger(start + 1, stop)))
 
     def mass(self, point: int) -> tuple[int, int]:

@@ -173,8 +173,9 @@ class QuantileExponential:
 
     def release(self, ask: Ask, draw: Draw) -> int:
         cells = self.cells(ask(self.request))
-        chosen = draw(Categorical(cells.weights))
-        start = int(self.measure.total(cells.first[chosen] - 1))
+        before = self.measure.total(cells.first - 1)
+        chosen = draw(Categorical(cells.weights, lambda: [*zip(before.tolist(), (before + cells.mass).tolist(), strict=True)]))
+        start = int(before[chosen])
         mass = draw(UniformInteger(start + 1, start + int(cells.mass[chosen])))
         return self.measure.locate(mass)
 

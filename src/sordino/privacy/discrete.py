@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -43,9 +43,14 @@ class UniformInteger(Outcome[int]):
 
 @dataclass(frozen=True)
 class Categorical(Outcome[int]):
-    """Index i with probability weights[i] / sum(weights). Integers of any size, or doubles read as exact rationals."""
+    """Index i with probability weights[i] / sum(weights). Integers of any size, or doubles read as exact rationals.
+
+    Where the index is private, because a uniform integer inside the cell is drawn next and leaves instead, `cells` gives the integers
+    start < k <= stop of each cell: the law of what leaves, for whoever checks it. It is private, and computed only when it is asked for.
+    """
 
     weights: NDArray[np.float64] | tuple[int, ...]
+    cells: Callable[[], Sequence[tuple[int, int]]] | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True)

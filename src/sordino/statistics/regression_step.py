@@ -73,7 +73,7 @@ class FitStep(_Mechanical):
 
     setting: Setting
     mechanism: LeastSquares | LogisticRegression
-    covers: str
+    covers: str = ""
     bar: str = "bound"
 
     def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
@@ -116,7 +116,7 @@ class GroupsStep(_Mechanical):
     epsilon: Fraction
     delta: Fraction
     context: Context
-    covers: str
+    covers: str = ""
     bar: str = "bound"
 
     def __post_init__(self) -> None:

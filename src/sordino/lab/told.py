@@ -1,0 +1,304 @@
+"""Mechanisms that draw more than they tell: the law of what leaves, from the laws they hand to the sampler."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations_with_replacement, islice, permutations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sordino.lab.loss import NOTHING, Loss, between, listed, mass_upto, merged, together
+from sordino.lab.world import Listing, listing
+from sordino.mechanisms.above_threshold import AboveThreshold
+from sordino.mechanisms.joint_exponential import JointExponential
+from sordino.mechanisms.joint_top import JointTop
+from sordino.mechanisms.partition_selection import PartitionSelection
+from sordino.mechanisms.propose_test_release import FINE, ProposeTestRelease
+from sordino.mechanisms.published_bound import PublishedBound
+from sordino.mechanisms.stability import Stability
+from sordino.mechanisms.stable_histogram import StableHistogram
+from sordino.mechanisms.stable_mode import StableMode
+from sordino.privacy.discrete import Bernoulli
+from sordino.privacy.law import Placed
+from sordino.summaries import Ask, Counts, RankWindow, Scores, Stair
+
+__all__ = ["Told", "told"]
+
+FAR = 2**60  # an outcome that no threshold lies beyond
+SURE = 16  # noise lies within so many scales but for less than a millionth
+MOST = 4_000  # tuples of cells that are compared, of those there are
+Turns = Sequence[tuple[Any, Any]]  # the laws of both sides, draw by draw
+
+
+@dataclass(frozen=True)
+class Told:
+    """One release of such a mechanism on both sides: which outcomes to pin so that both answer the same, and what the answer tells."""
+
+    pin: Callable[[int, Any, Any], tuple[Any, Any]]
+    loss: Callable[[Turns], Loss]
+
+
+def told(mechanism: Any, one: Ask, other: Ask) -> Told | None:
+    """The rule of this mechanism; None where its outcomes are what it tells.
+
+    A mechanism from elsewhere that draws more than it tells says so with `tells_less = True`, and its values are listed.
+    """
+    one, other = _kept(one), _kept(other)
+    if isinstance(mechanism, PartitionSelection | StableHistogram):
+        return _Keyed(mechanism, one(Counts()), other(Counts())).rule
+    for kind, rule in RULES.items():
+        if isinstance(mechanism, kind):
+            return rule(mechanism, one, other)
+    return _listed(mechanism, one, other) if getattr(mechanism, "tells_less", False) else None
+
+
+def _kept(ask: Ask) -> Ask:
+    """The same answers, each computed once."""
+    known: dict[str, Any] = {}
+
+    def answer(request: Any) -> Any:
+        name = repr(request)
+        if name not in known:
+            known[name] = ask(request)
+        return known[name]
+
+    return answer
+
+
+def _listed(mechanism: Any, one: Ask, other: Ask) -> Told:
+    """Every value there is, with the outcomes that lead to it: nothing is assumed about the mechanism."""
+    sides = [listing(mechanism, ask) for ask in (one, other)]
+    shared = sides[0].law.keys() & sides[1].law.keys()
+    chosen = [max(shared or side.law, key=lambda value: (sides[0].law.get(value, 0.0), str(value))) for side in sides]
+    scripts = [side.scripts[value] for side, value in zip(sides, chosen, strict=True)]
+    return Told(lambda turn, *_: (scripts[0][turn], scripts[1][turn]), lambda _: _values(*sides))
+
+
+def _values(one: Listing, other: Listing) -> Loss:
+    keys = list(dict.fromkeys([*one.law, *other.law]))
+    return listed([one.law.get(key, 0.0) for key in keys], [other.law.get(key, 0.0) for key in keys])
+
+
+class _Keyed:
+    """Keys nobody listed: each is named, or its count shown, on its own. Keys of one side only are withheld on both."""
+
+    def __init__(self, mechanism: PartitionSelection | StableHistogram, one: Any, other: Any) -> None:
+        self.mechanism = mechanism
+        counts = mechanism if isinstance(mechanism, StableHistogram) else None
+        self.least = None if counts is None else counts.threshold
+        held = [[k for k, n in zip(t.keys, t.counts, strict=True) if counts is None or n > 0] for t in (one, other)]
+        self.sides = [{key: place for place, key in enumerate(keys)} for keys in held]
+        self.rule = Told(self.pin, self.loss)
+
+    def pin(self, _: int, one: Any, other: Any) -> tuple[Any, Any]:
+        chosen: list[list[Any]] = [[0] * len(side) for side in self.sides]
+        for side, places in enumerate(self.sides):
+            for key, i in places.items():
+                chosen[side][i] = self._outcome(key, one, other)
+        kind = np.bool_ if self.least is None else np.int64
+        return np.array(chosen[0], kind), np.array(chosen[1], kind)
+
+    def _outcome(self, key: Any, one: Any, other: Any) -> Any:
+        both = key in self.sides[0] and key in self.sides[1]
+        if self.least is None:
+            return both and all(law.probabilities[law.index[side[key]]] > 0 for law, side in zip((one, other), self.sides, strict=True))
+        return max(self.least, int(np.asarray(one.location)[self.sides[0][key]])) if both else -FAR
+
+    def loss(self, turns: Turns) -> Loss:
+        ((one, other),) = turns
+        return together([self._key(key, one, other) for key in {**self.sides[0], **self.sides[1]}])
+
+    def _key(self, key: Any, one: Any, other: Any) -> Loss:
+        laws: list[NDArray[np.float64]] = []
+        places = [side.get(key) for side in self.sides]
+        if self.least is None:
+            for law, place in zip((one, other), places, strict=True):
+                p = 0 if place is None else law.probabilities[law.index[place]]
+                laws.append(np.array([float(p), float(1 - p)]))
+            return listed(*laws)
+        a, b = (None if place is None else int(np.asarray(law.location)[place]) for law, place in zip((one, other), places, strict=True))
+        if a is not None and b is not None:
+            return NOTHING if a == b else listed(*merged(one, a, b, self.least))
+        hidden = [1.0 if n is None else float(mass_upto(one, n, self.least - 1)) for n in (a, b)]
+        return listed([hidden[0], 1 - hidden[0]], [hidden[1], 1 - hidden[1]])
+
+
+def _proposed(mechanism: ProposeTestRelease, one: Ask, other: Ask) -> Told:
+    """Both sides fail the test. What is told: a refusal or the broad noise, and the narrow noise with the probability of a pass."""
+
+    def pin(turn: int, law: Any, _: Any) -> tuple[Any, Any]:
+        outcome = (False if isinstance(law, Bernoulli) else -FAR) if turn == 0 else law.location
+        return outcome, outcome
+
+    def passing(law: Any) -> float:
+        if isinstance(law, Bernoulli):
+            return float(law.probabilities[0])
+        return 1 - float(mass_upto(law, law.location, math.ceil(mechanism.threshold * FINE) + 1))
+
+    def loss(turns: Turns) -> Loss:
+        p, q = (passing(law) for law in turns[0])
+        fitted = _noise(*turns[1])
+        broad = ([1.0], [1.0]) if mechanism.otherwise == "refuse" else _noise(*turns[2])
+        sides = zip((p, q), broad, fitted, strict=True)
+        return listed(*(np.concatenate([(1 - chance) * np.asarray(b), chance * np.asarray(f)]) for chance, b, f in sides))
+
+    return Told(pin, loss)
+
+
+def _noise(one: Placed[Any], other: Placed[Any]) -> Any:
+    """Two placed laws on common intervals."""
+    found = between(one, other)
+    return ([1.0], [1.0]) if found.nothing else found.pairs()[0]
+
+
+def _published(mechanism: PublishedBound, one: Ask, other: Ask) -> Told:
+    """Both sides publish the first side's rung. What is told: every rung, and the noise that goes with it."""
+
+    def pin(_: int, law: Any, __: Any) -> tuple[Any, Any]:
+        return law.location, law.location
+
+    def loss(turns: Turns) -> Loss:
+        (first, second), noises = turns[0], turns[1]
+        if first.location == second.location and between(*noises).nothing:
+            return NOTHING
+        assert mechanism.beta is not None
+        scales, lift, rate = one(Stair(mechanism.beta)).scales, mechanism.lift, mechanism.rate
+        reach = math.ceil(SURE * float(first.scale))
+        low, high = (f(first.location, second.location) for f in (min, max))
+        masses: dict[int, NDArray[np.float64]] = {}
+        for rung in range(low - reach, high + reach + 1):
+            place = min(max(rung + lift, 0), len(scales) - 1)
+            masses[place] = masses.get(place, np.zeros(2)) + [float(law.probability(rung - law.location)) for law in (first, second)]
+        parts: list[list[Any]] = [[], []]
+        for place, chances in masses.items():
+            laws = [replace(law, scale=scales[place] / rate) for law in noises]
+            for side, chance, mass in zip(parts, chances, _noise(*laws), strict=True):
+                side.append(chance * np.asarray(mass))
+        return listed(*(np.concatenate(side) for side in parts))
+
+    return Told(pin, loss)
+
+
+def _first_above(mechanism: AboveThreshold, one: Ask, other: Ask) -> Told:
+    """A threshold beyond reach on both sides. What is told: the first index whose noisy value reaches the noisy threshold, or none."""
+
+    def pin(turn: int, law: Any, _: Any) -> tuple[Any, Any]:
+        outcome = FAR if turn == 0 else law.location
+        return outcome, outcome
+
+    def law_of(bar: Placed[Any], values: Placed[Any]) -> NDArray[np.float64]:
+        reach = math.ceil(45 * float(bar.scale))  # type: ignore[arg-type]
+        levels = np.arange(int(bar.location) - reach, int(bar.location) + reach + 1)
+        mass = np.diff(mass_upto(bar, int(bar.location), np.append(levels[0] - 1, levels)))
+        places = np.atleast_1d(np.asarray(values.location)).tolist()
+        under = [mass_upto(values, place, levels - 1) for place in places]
+        over = [mass_upto(values, -place, -levels) for place in places]  # the noise is symmetric: no digits are lost
+        before, out = np.ones(len(levels)), []
+        for below, above in zip(under, over, strict=True):
+            out.append(float((mass * before * above).sum()))
+            before = before * below
+        return np.array([*out, float((mass * before).sum())])
+
+    return Told(pin, lambda turns: listed(law_of(turns[0][0], turns[1][0]), law_of(turns[0][1], turns[1][1])))
+
+
+def _sequences(mechanism: JointTop, one: Ask, other: Ask) -> Told:
+    """The leaders of the first side, in order, on both. What is told: a sequence, by the weight its heap was handed over with."""
+    scores = [np.asarray(ask(Scores()), np.int64) for ask in (one, other)]
+    heaps = [mechanism.heaps(side) for side in scores]
+    far = mechanism.farthest(len(scores[0]))
+    leaders = np.argsort(-scores[0], kind="stable")[: mechanism.k].tolist()
+    orders = np.array(_orders(len(scores[0]), leaders))
+
+    def heap(side: int, chosen: Any) -> Any:
+        """Where a sequence lies: the heap of its loss and of the first place that has it."""
+        top = np.sort(scores[side])[::-1][: mechanism.k]
+        below = np.minimum(top - scores[side][np.asarray(chosen)], far)
+        loss, place = below.max(axis=-1), below.argmax(axis=-1)
+        known = heaps[side].loss * mechanism.k + heaps[side].place
+        order = np.argsort(known)
+        return order[np.searchsorted(known[order], loss * mechanism.k + place)]
+
+    def pin(turn: int, *_: Any) -> tuple[Any, Any]:
+        return (int(heap(0, leaders)), int(heap(1, leaders))) if turn == 0 else (leaders[turn - 1],) * 2
+
+    def loss(turns: Turns) -> Loss:
+        laws = []
+        for side, law in enumerate(turns[0]):
+            weights = np.asarray(law.weights, float)
+            each = weights / weights.sum() * np.exp(-heaps[side].log_number)
+            laws.append(each[heap(side, orders)])
+        rest = [1 - float(chances.sum()) for chances in laws]
+        if min(rest) > 1e-9:  # all other sequences as one; what is rounding and no mass would have no ratio
+            laws = [np.append(chances, left) for chances, left in zip(laws, rest, strict=True)]
+        return listed(*laws)
+
+    return Told(pin, loss)
+
+
+def _all(candidates: int, k: int) -> int:
+    return math.perm(candidates, k)
+
+
+def _orders(candidates: int, leaders: list[int]) -> list[tuple[int, ...]]:
+    """Every sequence; or, of too many, the leaders in nearly their order, and with each other candidate in the last place."""
+    k = len(leaders)
+    if _all(candidates, k) <= MOST:
+        return list(permutations(range(candidates), k))
+    swapped = [(*leaders[:i], leaders[i + 1], leaders[i], *leaders[i + 2 :]) for i in range(k - 1)]
+    others = [c for c in range(candidates) if c not in leaders][:MOST]
+    return [tuple(leaders), *swapped, *((*leaders[:-1], c) for c in others), *((*leaders[:-2], leaders[-1], c) for c in others)]
+
+
+def _joint(mechanism: JointExponential, one: Ask, other: Ask) -> Told:
+    """Points drawn anywhere on both sides. What is told: a rising tuple, whose loss depends on the cells of both sides it lies in."""
+    count = len(mechanism.levels)
+
+    def pin(turn: int, law: Any, _: Any) -> tuple[Any, Any]:
+        outcome = law.low if turn > count + 1 else 1 if turn == count + 1 else 0
+        return outcome, outcome
+
+    def loss(_: Turns) -> Loss:
+        sides = [[ask(RankWindow(q, mechanism.radius + 1)) for q in mechanism.levels] for ask in (one, other)]
+        known = [mechanism.paths(windows) for windows in sides]
+        ends = sorted({int(end) for cells, _ in known for end in (*cells.first.tolist(), *(cells.last + 1).tolist())} | {mechanism.low})
+        points = [end for end in ends if end <= mechanism.high]
+        tuples = list(islice(combinations_with_replacement(points, count), MOST))
+        logs = []
+        for windows, (cells, paths) in zip(sides, known, strict=True):
+            floor = -mechanism.floor - math.lgamma(count + 1)
+            whole = np.logaddexp(np.logaddexp.reduce(paths.last), floor)
+            walks = _walks(mechanism, cells, windows[0].n, np.array(tuples))
+            logs.append(np.logaddexp(-float(mechanism.rate) * walks, -mechanism.floor) - whole)
+        ratio = logs[0] - logs[1]
+        there, back = float(ratio.max()), float(-ratio.min())
+        return Loss(max(there, 0.0), max(back, 0.0), 0.0, best=None) if max(there, back) > 1e-12 else NOTHING
+
+    return Told(pin, loss)
+
+
+def _walks(mechanism: JointExponential, cells: Any, n: int, tuples: NDArray[np.int64]) -> NDArray[np.float64]:
+    """TV of tuples, by the cells the windows know; a tuple with a point in none of them has its floor only."""
+    place = np.searchsorted(cells.first, tuples, "right") - 1
+    known = ((place >= 0) & (tuples <= cells.last[place])).all(axis=1)
+    offset, length = np.zeros(len(tuples)), np.zeros(len(tuples))
+    for level, q in enumerate(mechanism.levels):
+        at, aim = place[:, level], float(q) * n
+        here = np.minimum(np.maximum(offset, cells.below[at] - aim), cells.upto[at] - aim)
+        offset, length = here, length + np.abs(here - offset)
+    return np.where(known, length + np.abs(offset), np.inf)
+
+
+RULES: dict[type, Callable[[Any, Ask, Ask], Told]] = {
+    ProposeTestRelease: _proposed,
+    PublishedBound: _published,
+    AboveThreshold: _first_above,
+    JointExponential: _joint,
+    JointTop: _sequences,
+    StableMode: _listed,
+    Stability: _listed,
+}

@@ -1,0 +1,199 @@
+"""Prices that do not cover what is drawn: planted in copies of our own mechanisms and statistics, and caught without any chance."""
+
+from __future__ import annotations
+
+import math
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, ClassVar
+from unittest.mock import patch
+
+import numpy as np
+from planted_kit import HAND, planted
+
+from sordino import statistics
+from sordino.lab.checked import Checked
+from sordino.lab.conformance import check_mechanism, check_statistic
+from sordino.lab.question import Question
+from sordino.mechanisms import JointTop, LaplaceHistogram
+from sordino.privacy.certificate import Part
+from sordino.privacy.cost import Cost
+from sordino.privacy.discrete import Categorical, DiscreteLaplace
+from sordino.statistics.added import Added
+from sordino.statistics.evaluation import Evaluation, called, number
+from sordino.statistics.ranks import JointStep, RankStep
+from sordino.statistics.share import Plan
+from sordino.summaries import Counts, Scores
+
+GROUPED = (", by public keys",)
+
+
+@dataclass(frozen=True)
+class Conforms:
+    """A conformance check, with a planted mistake in force or without."""
+
+    check: Any
+    name: ClassVar[str] = "conformance"
+
+    def alarm(self, subject: Any) -> bool:
+        with subject():
+            return not self.check().ok
+
+
+@contextmanager
+def nothing():
+    yield
+
+
+def asks(name: str, *places: str) -> Conforms:
+    return Conforms(lambda: check_statistic(Question(name), places=places or ("",)))
+
+
+@planted(HAND, asks("median"), nothing)
+@contextmanager
+def a_median_at_twice_its_price():
+    """A step releases at twice the epsilon that its parts are charged for."""
+    release = RankStep.release
+
+    def louder(self, ask, draw, groups):
+        return release(replace(self, epsilon=2 * self.epsilon), ask, draw, groups)
+
+    with patch.object(RankStep, "release", louder):
+        yield
+
+
+@planted(HAND, asks("quantiles", *GROUPED), nothing)
+@contextmanager
+def quantiles_that_forget_max_groups():
+    """Every group pays its own share, and the price counts one group where a person is in three."""
+    parts = property(lambda self: (Part(self.mechanism.certificate()),))
+    with patch.object(JointStep, "parts", parts):
+        yield
+
+
+@planted(HAND, asks("histogram"), nothing)
+@contextmanager
+def a_histogram_that_draws_half_its_certified_scale():
+    """The certificate is about one scale, the draw about half of it."""
+
+    def quiet(self, ask, draw):
+        tally = ask(Counts())
+        held = dict(zip(tally.keys, tally.counts.tolist(), strict=True))
+        counts = np.array([held.get(key, 0) for key in self.keys], np.int64)
+        return dict(zip(self.keys, draw(DiscreteLaplace(self.scale / 2, counts)).tolist(), strict=True))
+
+    with patch.object(LaplaceHistogram, "release", quiet):
+        yield
+
+
+@planted(HAND, asks("count"), nothing)
+@contextmanager
+def a_count_with_half_its_sensitivity():
+    """Noise for half of what a person moves a count by, certified as if it were all."""
+    with patch.object(Added, "scale", property(lambda self: self.reach / self.epsilon / 2)):
+        yield
+
+
+def _sum() -> Any:
+    total = statistics.statistic(bounds=(0, 1_000_000), range=(0, 100_000_000))(lambda x: float(x.sum()))
+    total.distance_at(lambda x, above: 10**9 if above >= 1_000_000 else 0)
+    return total
+
+
+def old_distance(self, x, above=None, most=10**9):
+    """The author's distance is about rows that move f by `above`; a person of m rows moves it by m times as much."""
+    room = most * self.rows if self.most is None else min(most * self.rows, max(self.most - len(x), 0))
+    if self.custom.steps_away is not None:
+        arguments = (x, float(above or 0)) if self.custom.measures_distance else (x,)
+        return int(min(max(number(called(self.custom.steps_away, *arguments), 0.0), 0.0), room)) // self.rows
+    still = (k for k in range(room) if number(called(self.custom.rungs, x, k), math.inf) != 0)
+    return next(still, room) // self.rows
+
+
+@contextmanager
+def a_distance_about_people():
+    """What a row may move f by is a share of what a person may."""
+
+    def distance(self, x, above=None, most=10**9):
+        return old_distance(self, x, None if above is None else above / self.rows, most)
+
+    with patch.object(Evaluation, "distance", distance):
+        yield
+
+
+@planted(
+    "an earlier version of our own",
+    Conforms(lambda: check_statistic(_sum(), propose=1_000_000, places=("",))),
+    a_distance_about_people,
+)
+@contextmanager
+def a_distance_about_rows_for_people():
+    """Propose-test-release asks how far a row is from moving f by the bound, and adds noise for the bound where a person has three rows."""
+    with patch.object(Evaluation, "distance", old_distance):
+        yield
+
+
+@planted(HAND, asks("several at once"), nothing)
+@contextmanager
+def a_mechanism_drawn_but_not_certified():
+    """A plan draws five statistics and lists the parts of four."""
+    parts = Plan.parts
+    with patch.object(Plan, "parts", property(lambda self: parts.fget(self)[:-1])):
+        yield
+
+
+@planted("an earlier version of our own", asks("count", *GROUPED), nothing)
+@contextmanager
+def a_rho_that_is_not_summed():
+    """A composed price has the rho of its dearest part instead of the sum."""
+    rho = Cost.rho
+
+    def largest(self):
+        return max(part.rho for part, _ in self.parts) if self.parts else rho.func(self)
+
+    with patch.object(Cost, "rho", property(largest)):
+        yield
+
+
+class Underflowing(JointTop):
+    """Weights relative to the largest, as doubles: e^-750 is zero unless they are cut before."""
+
+    deepest: ClassVar[float] = math.inf
+
+    def release(self, ask, draw):
+        scores = np.asarray(ask(Scores()), np.int64)
+        heaps, far = self.heaps(scores), self.farthest(len(scores))
+        weights = heaps.log_number - float(self.rate) * heaps.loss
+        heap = draw(Categorical(np.exp(np.maximum(weights - weights.max(), -self.deepest))))
+        loss, first, top = int(heaps.loss[heap]), int(heaps.place[heap]), np.sort(scores)[::-1][: self.k]
+        chosen: list[int] = []
+        for place, score in enumerate(top.tolist()):
+            if place < first:
+                allowed = scores > score - loss
+            elif place == first:
+                allowed = scores <= score - far if loss == far else scores == score - loss
+            else:
+                allowed = scores >= score - loss if loss < far else np.ones(len(scores), bool)
+            allowed[chosen] = False
+            chosen.append(int(draw(Categorical(allowed.astype(float)))))
+        return tuple(chosen)
+
+
+def _drawn() -> Checked:
+    """Its paths only: the certificate of so large an epsilon is computed in doubles, too."""
+    found = check_mechanism(Underflowing(Fraction(1_500), monotone=True), sampled=False)
+    return Checked(found.subject, tuple(row for row in found.rows if row.method == "pathwise"))
+
+
+@contextmanager
+def weights_that_are_cut():
+    with patch.object(Underflowing, "deepest", 690.0):
+        yield
+
+
+@planted(HAND, Conforms(_drawn), weights_that_are_cut)
+@contextmanager
+def a_weight_that_underflows_to_zero():
+    """At an epsilon of 1,500 the weight of a sequence becomes zero, and an outcome of one table is impossible on its neighbour."""
+    yield

@@ -1,0 +1,126 @@
+"""The whole catalogue draws what it is charged for: every mechanism and statistic found by walking the folders, and bad ones are named."""
+
+import inspect
+import json
+import pkgutil
+from fractions import Fraction
+from importlib import import_module
+
+import pytest
+
+import sordino as sd
+from sordino import statistics
+from sordino.errors import QueryError
+from sordino.lab.conformance import World, check_mechanism, check_statistic
+from sordino.lab.louder import claimed_by, louder
+from sordino.lab.question import Question, examples
+from sordino.lab.specimen import Specimen
+from sordino.mechanisms import Laplace, QuantileExponential, catalog
+from sordino.privacy.families import LaplaceLaw
+from sordino.statistics.port import Priced
+from sordino.summaries import Value
+
+
+@pytest.fixture(scope="module")
+def world():
+    with World() as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("kind", catalog(), ids=lambda kind: kind.__name__)
+def test_a_mechanism_draws_what_it_certifies(kind):
+    check_mechanism(kind, sampled=False).check()
+
+
+@pytest.mark.parametrize("name", examples())
+def test_a_statistic_draws_what_it_is_charged_for(name, world):
+    found = check_statistic(Question(name), world=world)
+    found.check()
+    assert found.reached > 0.9, found  # otherwise these neighbours could not have shown a mistake
+
+
+def steps():
+    """Whatever a statistic answers groups with, whether or not it is said to be priced."""
+    for module in pkgutil.iter_modules(statistics.__path__):
+        for thing in vars(import_module(f"sordino.statistics.{module.name}")).values():
+            if inspect.isclass(thing) and thing.__module__.startswith("sordino.statistics") and not getattr(thing, "_is_protocol", False):
+                takes = [*inspect.signature(thing.release).parameters] if hasattr(thing, "release") else []
+                if (takes[1:4] == ["ask", "draw", "groups"] and hasattr(thing, "interval")) or (
+                    issubclass(thing, Priced) and thing is not Priced
+                ):
+                    yield thing
+
+
+def test_no_step_writes_a_price_or_a_certificate_beside_its_parts():
+    found = set(steps())
+    assert len(found) > 15
+    for step in found:
+        where = f"{step.__module__} {step.__name__}"
+        assert issubclass(step, Priced), f"{where} answers groups and is not priced by its parts"
+        beside = [name for kind in step.__mro__[: step.__mro__.index(Priced)] for name in ("cost", "certificates") if name in vars(kind)]
+        assert not beside, f"{where} defines {beside} itself; its parts say it"
+
+
+class Half(Laplace):
+    """Half the noise it claims."""
+
+    def release(self, ask, draw):
+        return draw(LaplaceLaw().at(ask(Value()), self.scale / 2))
+
+
+def test_a_mechanism_from_outside_is_checked_and_named():
+    found = check_mechanism(Half(1), sampled=False)
+    assert not found.ok
+    assert "found epsilon 2 for a charge of 1: test_conformance.py Half" in repr(found)
+    assert "from zero" in repr(found)
+    assert json.loads(found.to_json())["rows"][1]["verdict"] == "refuted"
+    assert "<table>" in found._repr_html_()
+    with pytest.raises(AssertionError, match="found epsilon 2"):
+        found.check()
+    assert any(row.method == "sampled" and not row.ok for row in check_mechanism(Half(1), trials=4_000).rows)
+
+
+class Own(Laplace):
+    def neighbours(self):
+        return [("my own pair", 3, 4)]
+
+
+def test_neighbours_of_ones_own_are_used():
+    assert {row.pair for row in check_mechanism(Own(1), sampled=False).rows} == {"all neighbours", "my own pair"}
+    assert Specimen("x", 0, 1).options == {}
+
+
+def test_a_statistic_a_question_and_ones_own_are_checked():
+    assert check_statistic(statistics.sum("salary"), places=("",)).ok
+    found = check_statistic(lambda place: place.median("income"), places=("", ", where"))
+    assert found.ok
+    assert {row.subject.partition(",")[0] for row in found.rows} == {"a question"}
+    rich = statistics.statistic(sensitivity=1, bounds=(0, 1_000_000))(lambda x: int((x > 5).sum()))
+    assert check_statistic(rich, places=("",)).ok
+    for wrong in (3, "median"):
+        with pytest.raises(QueryError):
+            check_statistic(wrong)
+    assert sd.lab.check_statistic is check_statistic
+
+
+def test_what_a_statistic_of_ones_own_hides_is_found():
+    """It says that a row moves it by one, and a row moves it by two."""
+    liar = statistics.statistic(sensitivity=1, bounds=(0, 1_000_000))(lambda x: 2 * len(x))
+    found = check_statistic(liar, places=("",))
+    assert not found.ok
+    assert "src/sordino/statistics" in repr(found)
+
+
+@pytest.mark.parametrize("kind", catalog(), ids=lambda kind: kind.__name__)
+def test_the_certificate_of_a_mechanism_at_twice_its_price_is_refuted(kind):
+    for mechanism in kind.examples():
+        twin = louder(mechanism)
+        if twin is not None and not mechanism.certificate().loose:
+            assert not claimed_by(mechanism, twin).check().sound, mechanism
+
+
+def test_a_private_cell_stays_private():
+    window = QuantileExponential(Fraction(1), high=9)
+    laws = []
+    sd.lab.replay(window, [1], [1, 2], draw=lambda law: laws.append(law) or (0 if not hasattr(law, "low") else law.low))
+    assert "cells" not in repr(laws[0])
