@@ -57,6 +57,7 @@ class Case:
     options: dict[str, Any] = field(default_factory=dict)
     vectorised: bool = False
     new_key: tuple[Any, Any] | None = None  # neighbours of which one holds a key that the other never saw
+    slow: bool = False  # many draws make one outcome
 
     def __repr__(self) -> str:
         return self.name
@@ -151,8 +152,8 @@ CASES = (
     Case("boosted regression", lambda e: BoostedRegression(e, SMALL, rounds=3), LINES),
     Case("least squares", lambda e: LeastSquares(e, SMALL), LINES),
     Case("least squares, replace", lambda e: LeastSquares(e, SMALL, relation="replace"), FLIPS),
-    Case("logistic regression", lambda e: LogisticRegression(e, SMALL), LINES),
-    Case("logistic regression, replace", lambda e: LogisticRegression(e, SMALL, relation="replace"), FLIPS),
+    Case("logistic regression", lambda e: LogisticRegression(e, SMALL), LINES, slow=True),
+    Case("logistic regression, replace", lambda e: LogisticRegression(e, SMALL, relation="replace"), FLIPS, slow=True),
     Case("moment matrix", lambda e: MomentMatrix(e, SMALL), LINES),
     Case("moment matrix, replace", lambda e: MomentMatrix(e, SMALL, relation="replace"), FLIPS),
     Case("boosted regression, replace", lambda e: BoostedRegression(e, SMALL, rounds=2, relation="replace"), FLIPS),

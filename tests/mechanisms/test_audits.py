@@ -29,7 +29,7 @@ def test_no_mechanism_is_refuted(case, epsilon):
             d0,
             d1,
             claimed=(float(cost.epsilon), float(cost.delta)),
-            trials=100_000 if FULL or case.vectorised else 1_000,
+            trials=100_000 if FULL or case.vectorised else 200 if case.slow else 1_000,
             confidence=1 - 1e-9,
             vectorised=True,
         )
