@@ -24,7 +24,7 @@ def shown(value: Any) -> str:
     try:
         text = ascii(value) if isinstance(value, str) and not value.isprintable() else repr(value)
     except Exception:  # a number of thousands of digits, or something of the caller's that cannot be printed
-        return f"a {type(value).__name__} that cannot be printed"
+        return "a number too long to print" if isinstance(value, int) else f"a {type(value).__name__} that cannot be printed"
     return text if len(text) <= 80 else text[:77] + "..."
 
 
