@@ -105,7 +105,13 @@ def test_a_quiet_twin_in_the_catalogue_is_refuted_by_every_method_that_can(tmp_p
     found: dict[str, set[str]] = {}
     for case in mechanism_cases(effort):
         found.setdefault(case.method, set()).add(module._one(case, effort)["verdict"])
-    assert found == {"certificate": {"refuted"}, "exact": {"refuted", "does not apply"}, "sampled": {"refuted"}, "replay": {"consistent"}}
+    assert found == {
+        "certificate": {"refuted"},
+        "exact": {"refuted", "does not apply"},
+        "sampled": {"refuted"},
+        "replay": {"consistent"},
+        "pathwise": {"refuted"},
+    }
 
 
 def test_cases_travel_to_another_process_and_results_are_plain(tmp_path):

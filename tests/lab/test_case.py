@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from sordino.errors import QueryError
-from sordino.lab.case import FEWEST, QUICK, UNKNOWN, Effort, listed, mechanism_cases, sampled
+from sordino.lab.case import FEWEST, NO_POWER, QUICK, UNKNOWN, Effort, listed, mechanism_cases, powered, sampled
+from sordino.lab.louder import louder
 from sordino.mechanisms import Laplace, LaplaceHistogram, TwoCoins
 
 SMALL = Effort(seconds=0.02, most=5_000, epsilons=(Fraction(1),))
@@ -17,9 +18,9 @@ def test_a_case_is_named_by_everything_that_makes_it_one():
     found = list(mechanism_cases(QUICK))
     ids = [case.id for case in found]
     assert len(set(ids)) == len(ids)
-    assert "mechanism | LaplaceHistogram(keys=('a', 'b')) | 1 | a person more in every key | sampled" in ids
+    assert "mechanism | LaplaceHistogram(keys=('a', 'b'), total=1) | 1 | a person more in every key | sampled" in ids
     assert any(case.subject == "TwoCoins()" and case.epsilon == "1.099" for case in found)
-    assert {case.method for case in found} == {"certificate", "replay", "exact", "sampled"}
+    assert {case.method for case in found} == {"certificate", "replay", "exact", "sampled", "pathwise"}
 
 
 def test_the_number_of_trials_fits_the_time():
@@ -57,3 +58,18 @@ def test_a_mechanism_without_neighbours_is_not_passed_over(monkeypatch):
     monkeypatch.setattr(Strange, "examples", classmethod(lambda cls: (cls(1),)))
     verdicts = {case.pair: case.run(SMALL)["verdict"] for case in mechanism_cases(SMALL)}
     assert verdicts == {"all neighbours": "consistent", "no neighbours known": UNKNOWN}
+
+
+def test_a_check_that_passes_the_twin_has_no_power():
+    fine, fallen = {"verdict": "consistent"}, {"verdict": "refuted"}
+    assert powered(fine, lambda: fallen) == {"verdict": "consistent", "twin": True}
+    assert powered(fine, lambda: fine) == {"verdict": NO_POWER, "twin": False}
+    assert powered(fine, lambda: None)["verdict"] == NO_POWER
+    assert powered(fallen, lambda: fine) == fallen
+    assert powered(None, lambda: fallen) is None
+
+
+def test_the_twin_of_a_coin_without_a_price_has_its_odds_squared():
+    assert louder(TwoCoins()).certificate().check().epsilon == pytest.approx(2 * np.log(3))
+    found = {case.method: case.run(SMALL) for case in mechanism_cases(SMALL) if case.subject == "TwoCoins()"}
+    assert all(found[method]["twin"] for method in ("certificate", "pathwise", "exact"))

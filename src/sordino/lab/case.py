@@ -92,29 +92,31 @@ def mechanism_cases(effort: Effort) -> Iterator[Case]:
         for example in kind.examples():
             for epsilon in effort.epsilons:
                 try:
-                    mechanism = variant(example, epsilon)
+                    mechanism, wide = variant(example, epsilon), variant(example, epsilon, narrow=False)
                 except QueryError:  # a parameter that does not fit this price
                     continue
                 if repr(mechanism) not in known:
                     known.add(repr(mechanism))
-                    yield from _cases(mechanism, effort)
+                    yield from _cases(mechanism, wide, effort)
 
 
-def _cases(mechanism: Any, effort: Effort) -> Iterator[Case]:
+def _cases(mechanism: Any, wide: Any, effort: Effort) -> Iterator[Case]:
+    """What is integrated or traced has the grid of the example; what is listed or sampled has a narrow one."""
     epsilon = mechanism.epsilon if hasattr(mechanism, "epsilon") else mechanism.certificate().cost.epsilon
     make = partial(Case, "mechanism", _label(mechanism), f"{float(epsilon):.4g}")
-    yield make("all neighbours", "certificate", partial(_certify, mechanism))
+    yield make("all neighbours", "certificate", partial(_certify, wide))
     try:
-        pairs = specimens(mechanism)
+        pairs, traces = specimens(mechanism), specimens(wide)
     except QueryError as missing:
         yield make("no neighbours known", "sampled", partial(unaudited, missing.what))
         return
     for place, pair in enumerate(pairs[: effort.pairs]):
         if not pair.new_key:
             yield make(pair.name, "replay", partial(_replay, mechanism, place))
-        yield make(pair.name, "pathwise", partial(_trace, mechanism, place))
         yield make(pair.name, "exact", partial(_list, mechanism, place))
         yield make(pair.name, "sampled", partial(_sample, mechanism, place))
+    for place, pair in enumerate(traces):
+        yield make(pair.name, "pathwise", partial(_trace, wide, place))
 
 
 def unaudited(what: str, effort: Effort) -> Found:

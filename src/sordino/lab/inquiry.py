@@ -27,6 +27,7 @@ __all__ = ["DELTA", "question_cases"]
 
 DELTA = Fraction(1, 50)  # offered to every question, and large enough to be seen by sampling
 PRICE = Fraction(1)
+SAMPLED = 3  # pairs that are sampled, too; the others are traced
 
 
 def question_cases(effort: Effort) -> Iterator[Case]:
@@ -38,9 +39,11 @@ def question_cases(effort: Effort) -> Iterator[Case]:
                 yield make(f"{kind.name}: cannot be asked", "sampled", partial(unaudited, question.problem))
                 continue
             yield make(f"{kind.name}: all neighbours", "certificate", partial(_certify, question, kind))
-            for place, pair in [item for item in enumerate(PAIRS) if item[1].fits(kind)][: effort.pairs]:
-                for method, run in (("replay", _replay), ("pathwise", _trace), ("exact", _list), ("sampled", _sample)):
-                    yield make(f"{kind.name}: {pair.name}", method, partial(run, question, kind, place))
+            for place, pair in [item for item in enumerate(PAIRS) if item[1].fits(kind)]:
+                yield make(f"{kind.name}: {pair.name}", "pathwise", partial(_trace, question, kind, place))
+                for method, run in (("replay", _replay), ("exact", _list), ("sampled", _sample)):
+                    if place < min(effort.pairs, SAMPLED):
+                        yield make(f"{kind.name}: {pair.name}", method, partial(run, question, kind, place))
 
 
 @cache

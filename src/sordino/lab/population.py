@@ -62,21 +62,23 @@ EVERY_KIND = (
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """A table of people, and what somebody else brings: rows in as many cells and as many of each as count, or more than that."""
+    """A table of people, and what somebody else brings: the worst allocation of the rows that count, or more than that."""
 
     name: str
     values: tuple[Mapping[str, Any], ...]  # of the first half of the people, and of the second; nothing for an empty table
     more: tuple[Mapping[str, Any], ...]
     cells: tuple[tuple[str, str], ...] = CELLS
     plenty: bool = False
+    everywhere: bool = False  # a row in each of as many cells as count
 
     def fits(self, kind: Kind) -> bool:
         """Where somebody changes, somebody must have been there, and as many as are declared."""
         return bool(self.values) or kind.relation == "add_remove"
 
     def brought(self, kind: Kind) -> list[Row]:
-        """The rows of one person: the worst allocation of those that count, or three in each of three cells."""
-        often = [3, 3, 3] if self.plenty else _worst(kind)
+        """The rows of one person: the worst allocation of those that count, one in each group, or three in each of three cells."""
+        thin = [int(place < min(kind.groups, kind.rows)) for place in range(3)]
+        often = [3, 3, 3] if self.plenty else thin if self.everywhere else _worst(kind)
         where = [cell for cell, times in zip(self.cells, often, strict=True) for _ in range(times)]
         return [{"person": "new", "zip": where[i][0], "sex": where[i][1], **self.more[i % len(self.more)]} for i in range(len(where))]
 
@@ -94,6 +96,8 @@ PAIRS = (
     Pair("all at the bottom, somebody at the top", (BOTTOM, BOTTOM), (TOP,)),
     Pair("all just over the bottom, somebody at the bottom", (OVER_BOTTOM, OVER_BOTTOM), (BOTTOM,)),
     Pair("all just under the top, somebody at the top", (UNDER_TOP, UNDER_TOP), (TOP,)),
+    Pair("all at the bottom, somebody at the top everywhere", (BOTTOM, BOTTOM), (TOP,), everywhere=True),
+    Pair("half at either end, somebody at the bottom everywhere", (TOP, BOTTOM), (BOTTOM,), everywhere=True),
     Pair("nobody, somebody at the top", (), (TOP,)),
 )
 

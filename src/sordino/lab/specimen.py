@@ -53,13 +53,13 @@ def request_of(mechanism: Any) -> Any:
     raise QueryError("SRD-105", f"{type(mechanism).__name__} asks for nothing.", "A mechanism asks for a summary first.")
 
 
-def variant(mechanism: Any, epsilon: Fraction) -> Any:
-    """The same mechanism at another epsilon, with a delta that sampling can see and a grid that can be listed."""
+def variant(mechanism: Any, epsilon: Fraction, *, narrow: bool = True) -> Any:
+    """The same mechanism at another epsilon, with a delta that sampling can see and, if `narrow`, a grid that can be listed."""
     changes: dict[str, Any] = {"epsilon": epsilon} if hasattr(mechanism, "epsilon") else {}
     changes |= {f.name: None for f in fields(mechanism) if f.name == "beta" and f.default is None}  # it follows from epsilon
     if getattr(mechanism, "delta", 0):
         changes["delta"] = SEEN
-    if hasattr(mechanism, "low") and hasattr(mechanism, "high"):
+    if narrow and hasattr(mechanism, "low") and hasattr(mechanism, "high"):
         changes |= {"low": -NARROW if mechanism.low < 0 else 0, "high": NARROW}
     return replace(mechanism, **changes)
 
@@ -161,10 +161,11 @@ def _beside(mechanism: Any) -> Iterator[Specimen]:
     levels = getattr(mechanism, "levels", None) or (getattr(mechanism, "q", Fraction(1, 2)),)
     inner = [min(max(q, Fraction(1, 100)), Fraction(99, 100)) for q in levels]
     heap = math.ceil(more * max(max(q / (1 - q), (1 - q) / q) for q in inner)) + 1
-    heap = 2 * mechanism.rank + 2 * more if hasattr(mechanism, "rank") else heap
+    sizes = {"a heap": heap} if not hasattr(mechanism, "rank") else {"a heap": 2 * mechanism.rank + 2 * more, "a few": 2 * more + 1}
     for end, near, far in ((low, low + 1, high), (high, high - 1, low)):
-        gone = [far] * more if mechanism.relation is Relation.REPLACE else []
-        yield Specimen(f"a heap beside {'the bottom' if end == low else 'the top'}", [near] * heap + gone, [near] * heap + [end] * more)
+        gone, where = [far] * more if mechanism.relation is Relation.REPLACE else [], "the bottom" if end == low else "the top"
+        for name, size in sizes.items():
+            yield Specimen(f"{name} beside {where}", [near] * size + gone, [near] * size + [end] * more)
 
 
 def _vectors(mechanism: Any, _: Stair) -> Iterator[Specimen]:
