@@ -10,6 +10,7 @@ import math
 import operator
 import re
 from collections.abc import Callable
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -174,6 +175,10 @@ def cast(x: Any, source: str, to: str, scale: int) -> Any:
 def text(value: Any) -> str:
     if isinstance(value, bytes):
         return value.decode()
+    if isinstance(value, float | Decimal) and math.isfinite(value) and value == int(value) and abs(value) < 9 * 10**18:
+        return str(int(value))
+    if isinstance(value, Decimal):
+        return str(value).rstrip("0")
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
