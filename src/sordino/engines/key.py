@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sordino.engines.array import text_of
-from sordino.engines.value import FINE, Field, text_value, whole_text
+from sordino.engines.value import FINE, Field, id_of, id_text, text_value, whole_text
 from sordino.errors import QueryError
 from sordino.schema.column import Column
 from sordino.schema.value import EPOCH
@@ -38,7 +38,7 @@ def key_in(column: Column, key: Any) -> int | str | None:
     if key is None:
         return None
     if column.type in ("cat", "id"):
-        return text_of(key) or ""
+        return id_of(text_of(key) or "") if column.type == "id" else text_of(key) or ""
     if column.type == "date":
         day = key if isinstance(key, dt.date) else dt.date.fromisoformat(str(key))
         return (day - EPOCH.date()).days
@@ -71,7 +71,7 @@ def unit_text(column: Column, field: Field, fold: bool) -> str:
             return f"CAST({field.sql} AS BIGINT)" if field.stored == "bool" else whole_text(field.sql)
         number = f"TRY_CAST({field.text} AS DECIMAL(38,{FINE}))"
         return f"CASE WHEN {number} = floor({number}) THEN TRY_CAST(floor({number}) AS BIGINT) END"
-    return f"lower(trim({text_value(field)}))" if fold else text_value(field)
+    return id_text(f"lower(trim({text_value(field)}))" if fold else text_value(field), field)
 
 
 def bin_text(value: str, edges: Sequence[int]) -> str:

@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from hashlib import md5
 
 from sordino.engines.array import text_of
 from sordino.errors import QueryError
@@ -19,11 +20,13 @@ from sordino.schema.column import Column, Grid
 from sordino.schema.value import EPOCH
 
 __all__ = [
-    "FINE", "Field", "check_grid", "date_text", "decimal_text", "grid_of", "moment_text",
+    "FINE", "Field", "check_grid", "date_text", "decimal_text", "grid_of", "id_of", "id_text", "moment_text",
     "quote", "quoted", "real", "text_value", "typed", "whole_text",
 ]  # fmt: skip
 
 FINE = 18  # decimals an exact number is read with
+SHORT = 64  # bytes; numbers, flags and moments of a source have fewer
+LONG = ("text", "decimal", "other")  # what may be longer
 LARGEST = 9 * 10**18  # where exact integers saturate; bounds lie inside
 
 
@@ -73,6 +76,11 @@ def moment_text(moment: dt.datetime) -> str:
 def typed(column: Column, field: Field) -> str:
     """The value as BIGINT (int, and bool as 0 or 1), DECIMAL(38,18), DOUBLE, DATE, TIMESTAMP or VARCHAR; null where it has none."""
     value = _typed(column.type, field)
+    if column.type == "cat" and (field.stored in LONG or column.max_length < SHORT):
+        most = column.max_length  # whoever has no more bytes than that has no more characters, and bytes need no counting
+        value = f"CASE WHEN bit_length({value}) <= {8 * most} THEN {value} ELSE substr({value}, 1, {most}) END"
+    elif column.type == "id":
+        value = id_text(value, field)
     if column.nulls == "drop" or column.nulls is None:
         return value
     return f"COALESCE({value}, {_constant(column)})"
@@ -130,6 +138,22 @@ def text_value(field: Field) -> str:
     return field.text
 
 
+def id_text(value: str, field: Field) -> str:
+    """An id as it is compared: a text of more than 64 bytes by two MD5 sums of it, which are longer than that and so nobody else's.
+
+    Equal ids stay equal, different ones stay different but for a collision of MD5, and one long id costs what a short one does.
+    """
+    if field.stored not in LONG:
+        return value
+    return f"CASE WHEN bit_length({value}) <= {8 * SHORT} THEN {value} ELSE '#' || md5({value}) || md5('#' || {value}) END"
+
+
+def id_of(text: str) -> str:
+    """A constant in the form `id_text` gives."""
+    sums = [md5(part.encode(), usedforsecurity=False).hexdigest() for part in (text, f"#{text}")]
+    return text if len(text.encode()) <= SHORT else f"#{''.join(sums)}"
+
+
 def whole_text(x: str) -> str:
     """A double as its BIGINT, null where it is not whole or of 9e18 and beyond."""
     return f"CASE WHEN abs({x}) < {real(LARGEST)} AND {x} = floor({x}) THEN TRY_CAST({x} AS BIGINT) END"
@@ -148,7 +172,7 @@ def _constant(column: Column) -> str:
     """The constant that stands in for null, in the column's typed form."""
     value = column.nulls
     if column.type in ("cat", "id"):
-        return quoted(text_of(value) or "")
+        return quoted((text_of(value) or "")[: column.max_length])
     if column.type == "bool":
         return str(int(bool(value)))
     if column.type == "date":
