@@ -9,6 +9,7 @@ from sordino.errors import QueryError
 from sordino.plan.dataset import Allowance, read_dataset
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
+from sordino.schema.delimited import Delimited
 
 EXAMPLE = """[dataset]
 format = 2
@@ -122,6 +123,16 @@ def test_the_unit_column_need_not_be_declared_again(tmp_path):
     assert dataset.tables["t"].columns == {"p": Column("p", "id")}
     assert dataset.fold_ids
     assert dataset.unit_word == "person"
+
+
+def test_a_table_says_how_its_lines_are_written(tmp_path):
+    text = SMALL.replace('source = "t.csv"', 'source = "t.csv"\ndelimiter = ";"\ndecimal = ","\nencoding = "latin-1"\nmultiline = true')
+    (table,) = _read(tmp_path, text).tables.values()
+    assert table.csv == Delimited(";", "latin-1", ",", True)
+    with pytest.raises(QueryError, match="SRD-204") as raised:
+        _read(tmp_path, text.replace('";"', '";;"'))
+    assert raised.value.code == "SRD-204"
+    assert "delimiter" in str(raised.value)
 
 
 def test_replace_needs_sizes_and_dates_may_be_tomls_own(tmp_path):

@@ -55,6 +55,14 @@ def _changed(name, **facts):
     return replace(ASKED, columns={**COLUMNS, name: replace(COLUMNS[name], **facts)})
 
 
+def test_the_length_of_a_text_is_part_of_the_question_that_reads_it():
+    assert question(ASKED, PERSON)["text"] == {}
+    assert question(_changed("sex", max_length=5), PERSON)["text"] == {"sex": 5}
+    assert _key(_changed("sex", max_length=256)) == _key() != _key(_changed("sex", max_length=5))
+    unread = next(name for name, column in COLUMNS.items() if column.type == "cat" and name != "sex")
+    assert _key(_changed(unread, max_length=5)) == _key()
+
+
 def test_another_question_has_another_key():
     others = [
         _key(),

@@ -69,3 +69,12 @@ def test_the_odds_sentence_follows_epsilon_and_delta():
     assert odds_sentence(1, 0).endswith("at most 2.72.")
     assert "except with probability 1e-06" in odds_sentence(1, 1e-6)
     assert "no meaningful privacy" in odds_sentence(21, 0)
+
+
+def test_a_card_says_where_a_quote_may_take_other_rows(tmp_path):
+    (tmp_path / "t.csv").write_text('age;city\n7,5;"a\nb"\n')
+    words = {"bounds": {"age": (0, 120)}, "budget": sd.Budget(epsilon=9), "ledger": ":memory:"}
+    with sd.table(tmp_path / "t.csv", csv={"delimiter": ";", "decimal": ",", "multiline": True}, **words) as people:
+        assert "not local" in people.count().release(epsilon=1).card["rows"]
+    with sd.table(tmp_path / "t.csv", csv={"delimiter": ";"}, **words) as people:
+        assert "rows" not in people.count().release(epsilon=1).card

@@ -99,7 +99,7 @@ class Answer:
         sums = f"count({column}) AS s0, COALESCE(CAST(sum({clip}) AS VARCHAR), '0') AS s1"
         keys = ((),) if request.keys is None else request.keys
         inside = [self._inside(key) for key in keys]
-        parts = {f"w{i}": column_array([key[i] for key in inside], number=False) for i in range(len(names))}
+        parts = {f"w{i}": column_array([key[i] for key in inside]) for i in range(len(names))}
         low, high = (np.array([limit[end] for limit in request.limits], dtype=np.int64) for end in (0, 1))
         self._cursor.register("wanted", {"place": np.arange(len(keys)), "low": low, "high": high, **parts})
         same = " AND ".join(f"{name} IS NOT DISTINCT FROM w{i}" for i, name in enumerate(names)) or "TRUE"
@@ -216,7 +216,7 @@ class Answer:
         if not rows:
             return [np.empty(0, dtype=np.int64)] * len(keys)
         names = self._text.keys
-        parts = {f"w{i}": column_array([key[i] for key in keys], number=False) for i in range(len(names))}
+        parts = {f"w{i}": column_array([key[i] for key in keys]) for i in range(len(names))}
         self._cursor.register("wanted", {"place": np.arange(len(keys)), **parts})
         same = " AND ".join(f"{name} IS NOT DISTINCT FROM w{i}" for i, name in enumerate(names))
         found = self._fetch(f"SELECT place, {column} AS q FROM {self._table} AS bounded JOIN wanted ON {same} WHERE {column} IS NOT NULL")

@@ -7,17 +7,20 @@ from typing import Any
 from sordino.engines.source import open_source
 from sordino.errors import QueryError
 from sordino.schema.column import Column
+from sordino.schema.delimited import Delimited
 
 __all__ = ["ENGINES", "open_engine"]
 
 ENGINES = ("auto", "duckdb", "spark", "postgres")
 
 
-def open_engine(source: Any, columns: tuple[Column, ...], engine: str = "auto") -> Any:
+def open_engine(source: Any, columns: tuple[Column, ...], engine: str = "auto", csv: Delimited | None = None) -> Any:
     """An engine over a source. Reads names and types only. "auto" takes DuckDB unless the rows live in Spark or PostgreSQL."""
     if engine not in ENGINES:
         raise QueryError("SRD-106", f"engine {engine!r} is unknown.", f"Use one of {', '.join(ENGINES)}.")
     home = _home(source) if engine == "auto" else engine
+    if csv is not None and home != "duckdb":
+        raise QueryError("SRD-205", f"{home} reads no CSV file, and the source says how its lines are written.", "Leave that out.")
     if home == "spark":
         from sordino.engines.spark import Spark
 
@@ -26,7 +29,7 @@ def open_engine(source: Any, columns: tuple[Column, ...], engine: str = "auto") 
         from sordino.engines.postgres import Postgres
 
         return Postgres(source, columns)
-    return open_source(source, columns)
+    return open_source(source, columns, csv=csv)
 
 
 def _home(source: Any) -> str:

@@ -95,7 +95,7 @@ class DuckDB:
     def _prepared(self, cursor: Any, text: Text) -> Answer:
         stamp = written(self.source.paths)
         for name, columns in text.held.items():
-            cursor.register(name, {part: column_array(values, number=False) for part, values in columns.items()})
+            cursor.register(name, {part: column_array(values) for part, values in columns.items()})
         if text.frame.unit_column is None:
             if not self.source.steady:
                 cursor.execute(f"CREATE TEMP TABLE bounded AS {text.clipped()}")

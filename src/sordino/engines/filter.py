@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from sordino.engines.array import text_of
-from sordino.engines.value import FINE, date_text, decimal_text, moment_text, quoted, real
+from sordino.engines.value import FINE, date_text, decimal_text, id_of, moment_text, quoted, real
 from sordino.errors import QueryError
 from sordino.schema.column import Column
 from sordino.schema.expression import Truth, reads
@@ -99,7 +99,8 @@ def _against(op: str, column: Column, value: str, constant: Any) -> str:
     if column.type in ("cat", "id"):
         if not isinstance(constant, str):
             raise _unfit(column, repr(constant))
-        return f"{value} {op} {quoted(text_of(constant) or '')}"
+        said = text_of(constant) or ""
+        return f"{value} {op} {quoted(id_of(said) if column.type == 'id' else said)}"
     if column.type == "date":
         if isinstance(constant, dt.datetime):
             return f"TRY_CAST({value} AS TIMESTAMP) {op} {moment_text(constant)}"

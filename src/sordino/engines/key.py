@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sordino.engines.array import text_of
-from sordino.engines.value import FINE, Field, id_text
+from sordino.engines.value import FINE, Field, id_of, id_text, text_value, whole_text
 from sordino.errors import QueryError
 from sordino.schema.column import Column
 from sordino.schema.value import EPOCH
@@ -38,7 +38,7 @@ def key_in(column: Column, key: Any) -> int | str | None:
     if key is None:
         return None
     if column.type in ("cat", "id"):
-        return text_of(key, whole=column.type == "id") or ""
+        return id_of(text_of(key) or "") if column.type == "id" else text_of(key) or ""
     if column.type == "date":
         day = key if isinstance(key, dt.date) else dt.date.fromisoformat(str(key))
         return (day - EPOCH.date()).days
@@ -60,16 +60,18 @@ def key_out(column: Column, key: Any) -> Any:
 
 
 def unit_text(column: Column, field: Field, fold: bool) -> str:
-    """A unit id as `id_text` reads it, folded only if the owner said so; integers as BIGINT, which says the same and is faster.
+    """A unit id as `text_value` reads it, folded only if the owner said so; integers as BIGINT, which says the same and is faster.
 
     A column that is declared int is read as numbers whatever stores it, and what is not whole has no person.
     """
     if field.stored == "integer":
         return f"CAST({field.sql} AS BIGINT)"
-    if column.type == "int" and field.stored != "bool":
+    if column.type == "int":
+        if field.stored in ("bool", "float"):
+            return f"CAST({field.sql} AS BIGINT)" if field.stored == "bool" else whole_text(field.sql)
         number = f"TRY_CAST({field.text} AS DECIMAL(38,{FINE}))"
         return f"CASE WHEN {number} = floor({number}) THEN TRY_CAST(floor({number}) AS BIGINT) END"
-    return f"lower(trim({id_text(field)}))" if fold else id_text(field)
+    return id_text(f"lower(trim({text_value(field)}))" if fold else text_value(field), field)
 
 
 def bin_text(value: str, edges: Sequence[int]) -> str:

@@ -132,7 +132,7 @@ def _tame(x: str, stored: str) -> str:
         return f"CASE WHEN {x} IS NOT NULL THEN greatest({word} '0001-12-31 BC', least({word} '10000-01-01', {plain})) END"
     if kind == "text":
         return f'CAST({x} AS TEXT) COLLATE "C"'
-    return f"CAST({x} AS {stored if kind == 'bool' else {'integer': 'BIGINT', 'float': stored, 'decimal': 'NUMERIC'}[kind]})"
+    return f"CAST({x} AS {stored if kind == 'bool' else {'integer': 'BIGINT', 'float': 'DOUBLE PRECISION', 'decimal': 'NUMERIC'}[kind]})"
 
 
 def _driver() -> Any:

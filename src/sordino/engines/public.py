@@ -15,6 +15,7 @@ from sordino.engines.value import typed
 from sordino.errors import QueryError
 from sordino.schema.column import Column
 from sordino.schema.declaration import complete
+from sordino.schema.delimited import Delimited
 from sordino.schema.join import Public
 from sordino.schema.nearest import nearest
 from sordino.schema.value import shown
@@ -25,9 +26,9 @@ MOST_ROWS = 1_000_000
 KEYS = ("int", "decimal", "bool", "date", "timestamp", "cat")
 
 
-def read_public(name: str, source: Any, columns: Mapping[str, Column], unique: tuple[str, ...]) -> Public:
+def read_public(name: str, source: Any, columns: Mapping[str, Column], unique: tuple[str, ...], csv: Delimited | None = None) -> Public:
     """A public table in memory, every value as whole numbers or text of its declared type; stand-ins for null are in place already."""
-    with open_source(source, tuple(columns.values())) as engine:
+    with open_source(source, tuple(columns.values()), csv=csv) as engine:
         known = complete(columns, engine.header())
         for key in unique:
             if key not in known:

@@ -74,4 +74,4 @@ class Reader:
     def _hold(cursor: Any, text: Text) -> None:
         """Public tables and long lists of keys, where the statements can see them."""
         for name, table in text.held.items():
-            cursor.register(name, {part: column_array(values, number=False) for part, values in table.items()})
+            cursor.register(name, {part: column_array(values) for part, values in table.items()})

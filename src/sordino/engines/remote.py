@@ -117,7 +117,7 @@ class Remote(Answer):
         """Fetch what these groups are looked at for: the values of some ranks, and the sums of others."""
         ranges = [(place, *ends) for place, glimpse in enumerate(batch) for ends in glimpse.ranges]
         sums = [(place, *ends) for place, glimpse in enumerate(batch) for ends in glimpse.sums]
-        parts = {f"w{i}": column_array([key[i] for key in keys], number=False) for i in range(len(self._text.keys))}
+        parts = {f"w{i}": column_array([key[i] for key in keys]) for i in range(len(self._text.keys))}
         self._cursor.register("wanted", {"place": np.arange(len(keys)), **parts})
         same = " AND ".join(f"{name} IS NOT DISTINCT FROM w{i}" for i, name in enumerate(self._text.keys))
         rows = f"SELECT place, {column} AS q FROM {self._table} AS bounded JOIN wanted ON {same} WHERE {column} IS NOT NULL"

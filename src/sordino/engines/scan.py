@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,14 +14,14 @@ from sordino.engines.value import Field, quote, quoted
 from sordino.errors import QueryError
 from sordino.schema.column import Column
 
-__all__ = ["KNOWN", "Csv", "Database", "Held", "Parquet", "Scan", "Source", "broken", "written"]
+__all__ = ["KNOWN", "Database", "Held", "Parquet", "Scan", "Source", "broken", "written"]
 
 STORED = {
     **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"), "integer"),
     **dict.fromkeys(("FLOAT", "DOUBLE"), "float"),
-    **dict.fromkeys(("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"), "timestamp"),
+    **dict.fromkeys(("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMP WITH TIME ZONE"), "timestamp"),
     **dict.fromkeys(("UBIGINT", "HUGEINT", "UHUGEINT", "DECIMAL"), "decimal"),
-    "TIMESTAMP WITH TIME ZONE": "zoned", "BOOLEAN": "bool", "DATE": "date", "VARCHAR": "text",
+    "BOOLEAN": "bool", "DATE": "date", "VARCHAR": "text",
 }  # fmt: skip
 FRAME = "held_rows"
 KNOWN = "Give a dict of arrays, a pandas, polars or pyarrow frame, a .parquet or .csv path, or 'file.duckdb::table'."
@@ -60,9 +59,24 @@ def written(paths: Sequence[str]) -> tuple[tuple[int, int, int], ...]:
     return tuple((found.st_ino, found.st_size, found.st_mtime_ns) for found in map(os.stat, paths))
 
 
-def _described(cursor: Any, relation: str) -> dict[str, str]:
+def _described(cursor: Any, relation: str) -> dict[str, Field]:
     rows = cursor.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()
-    return {row[0]: STORED.get(row[1].partition("(")[0], "other") for row in rows}
+    return {name: _tame(quote(name), stored) for name, stored, *_ in rows}
+
+
+def _tame(x: str, stored: str) -> Field:
+    """A column as one of a few types: a number or a moment is the same value in a wide type and in a narrow one."""
+    kind = STORED.get(stored.partition("(")[0], "other")
+    if stored == "FLOAT":
+        return Field(f"CAST({x} AS DOUBLE)", kind)
+    if stored == "TIMESTAMP WITH TIME ZONE":
+        return Field(f"TRY_CAST({x} AS TIMESTAMP)", kind)  # the session's zone is UTC
+    if stored == "BLOB":
+        return Field(f"COALESCE(TRY(decode({x})), CAST({x} AS VARCHAR))", "text")
+    if stored == "TIMESTAMP_NS":  # cut to microseconds, where a cast would round
+        nanos = f"epoch_ns({x})"
+        return Field(f"CASE WHEN isfinite({x}) THEN make_timestamp(({nanos} - (({nanos} % 1000) + 1000) % 1000) // 1000) END", kind)
+    return Field(x, kind)
 
 
 @dataclass(frozen=True)
@@ -71,7 +85,7 @@ class Parquet:
 
     paths: tuple[str, ...]
     steady: bool = True
-    known: dict[Any, dict[str, str]] = field(default_factory=dict, compare=False, repr=False)
+    known: dict[Any, dict[str, Field]] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def relation(self) -> str:
@@ -86,9 +100,9 @@ class Parquet:
 
     def scan(self, cursor: Any, columns: Sequence[Column]) -> Scan:
         stored = self.stored(cursor)
-        return Scan(self.relation, {column.name: Field(quote(column.name), stored[column.name]) for column in columns})
+        return Scan(self.relation, {column.name: stored[column.name] for column in columns})
 
-    def stored(self, cursor: Any) -> dict[str, str]:
+    def stored(self, cursor: Any) -> dict[str, Field]:
         """The stored types, asked for again only when a file was written."""
         stamp = written(self.paths)
         found = self.known.get(stamp)
@@ -97,36 +111,6 @@ class Parquet:
             self.known.clear()
             self.known[stamp] = found
         return found
-
-
-@dataclass(frozen=True)
-class Csv:
-    """A CSV file with a declared dialect: comma (tab for .tsv), double quotes, one header line. Nothing is sniffed; everything is text.
-
-    Short lines are padded with nulls, extra fields ignored, blank lines and lines that are not UTF-8 skipped.
-    """
-
-    paths: tuple[str, ...]
-    names: tuple[str, ...]
-    steady: bool = False
-
-    @property
-    def relation(self) -> str:
-        path, mark = self.paths[0], "\t" if ".tsv" in Path(self.paths[0]).suffixes else ","
-        columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(self.names)))
-        # reading in parallel refuses padded lines next to quoted line breaks, and would do so depending on the data
-        dialect = f"delim = '{mark}', quote = '\"', escape = '\"', header = true, new_line = '\\n', max_line_size = 67108864"
-        lenient = "null_padding = true, strict_mode = false, ignore_errors = true, parallel = false"
-        return f"read_csv({quoted(path)}, auto_detect = false, {dialect}, {lenient}, columns = {{{columns}}})"
-
-    def prepare(self, connection: Any) -> None:
-        return
-
-    def header(self, cursor: Any) -> tuple[str, ...]:
-        return self.names
-
-    def scan(self, cursor: Any, columns: Sequence[Column]) -> Scan:
-        return Scan(self.relation, {column.name: Field(f"c{self.names.index(column.name)}", "text") for column in columns})
 
 
 @dataclass(frozen=True)
@@ -154,7 +138,7 @@ class Database:
 
     def scan(self, cursor: Any, columns: Sequence[Column]) -> Scan:
         stored = _described(cursor, self.relation)
-        return Scan(self.relation, {column.name: Field(quote(column.name), stored[column.name]) for column in columns})
+        return Scan(self.relation, {column.name: stored[column.name] for column in columns})
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,8 +159,7 @@ class Held:
 
     def scan(self, cursor: Any, columns: Sequence[Column]) -> Scan:
         make = _arrow if self.arrow else column_array
-        facts = [{"number": column.number, "whole": column.type == "id"} for column in columns]
-        held: dict[str, Any] = {f"c{i}": make(self.columns[c.name], **facts[i]) for i, c in enumerate(columns)}
+        held: dict[str, Any] = {f"c{i}": make(self.columns[c.name], kind=c.type) for i, c in enumerate(columns)}
         if self.arrow:
             import pyarrow as pa
 
@@ -184,20 +167,20 @@ class Held:
         else:
             cursor.register(FRAME, {**held, "row": np.zeros(self.rows, dtype=np.int8)})
         stored = _described(cursor, FRAME)
-        return Scan(FRAME, {column.name: Field(f"c{i}", stored[f"c{i}"]) for i, column in enumerate(columns)})
+        return Scan(FRAME, {column.name: stored[f"c{i}"] for i, column in enumerate(columns)})
 
 
-def _arrow(values: Any, *, number: bool, whole: bool) -> Any:
+def _arrow(values: Any, *, kind: str) -> Any:
     """An Arrow column of a type the database scans; any other becomes text."""
     import pyarrow as pa
 
     try:
         array = values.to_arrow() if hasattr(values, "to_arrow") else values
-        kind = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
+        stored = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
         plain = "boolean integer float32 float64 date decimal128 timestamp string large_string string_view"
-        if any(getattr(pa.types, f"is_{name}")(kind) for name in plain.split()):
+        if any(getattr(pa.types, f"is_{name}")(stored) for name in plain.split()):
             return array
     except Exception:  # a column without an Arrow form is read value by value
         pass
     values = values.to_list() if hasattr(values, "to_list") else values.to_pylist()
-    return pa.array(text_array(values, number=number, whole=whole).tolist(), type=pa.string())
+    return pa.array(text_array(values, kind=kind).tolist(), type=pa.string())

@@ -11,28 +11,43 @@ from pathlib import Path
 from typing import Any
 
 from sordino.engines.duckdb import DuckDB
-from sordino.engines.scan import Csv, Database, Held, Parquet, Source, broken
+from sordino.engines.lines import Csv
+from sordino.engines.scan import Database, Held, Parquet, Source, broken
 from sordino.schema.column import Column
+from sordino.schema.delimited import Delimited
 
 __all__ = ["find_source", "open_source"]
 
 
 def open_source(
-    source: Any, columns: tuple[Column, ...], *, memory: str = "3GB", threads: int | None = None, portable: bool = False
+    source: Any,
+    columns: tuple[Column, ...],
+    *,
+    memory: str = "3GB",
+    threads: int | None = None,
+    portable: bool = False,
+    csv: Delimited | None = None,
 ) -> DuckDB:
     """A locked engine over a dict of arrays, a frame, Parquet (a path or a glob), CSV, or "file.duckdb::table".
 
     Reads column names only. `portable` ranks rows by salted MD5 instead of the database's own hash, so that two engines choose alike.
     """
-    return DuckDB(find_source(source), columns, memory=memory, threads=threads, portable=portable)
+    return DuckDB(find_source(source, csv), columns, memory=memory, threads=threads, portable=portable)
 
 
-def find_source(source: Any) -> Source:
+def find_source(source: Any, csv: Delimited | None = None) -> Source:
     """What kind of source this is; an error with the fix if it is none."""
+    found = _found(source, csv or Delimited())
+    if csv is not None and not isinstance(found, Csv):
+        raise broken("the source is not a CSV file, and says how its lines are written.", "Leave that out.")
+    return found
+
+
+def _found(source: Any, written: Delimited) -> Source:
     if isinstance(source, tuple) and len(source) == 2:
         return _database(*map(str, source))
     if isinstance(source, (str, Path)):
-        return _path(str(source))
+        return _path(str(source), written)
     if isinstance(source, Mapping):
         return _held(source)
     home = type(source).__module__.partition(".")[0]
@@ -76,14 +91,14 @@ def _held(columns: Mapping[Any, Any], *, arrow: bool = False) -> Held:
     return Held(dict(columns), sizes.pop(), arrow=arrow)
 
 
-def _path(text: str) -> Source:
+def _path(text: str, written: Delimited) -> Source:
     if "::" in text:
         return _database(*text.rsplit("::", 1))
     low = text.lower()
     if low.endswith((".duckdb", ".db")):
         raise broken(f"{text} is a database, not a table.", f"Name the table: '{text}::table'.")
     if low.endswith((".csv", ".tsv", ".csv.gz", ".tsv.gz")):
-        return _csv(_files(text))
+        return _csv(_files(text), written)
     if low.endswith((".parquet", ".parq", ".pq")) or (glob.has_magic(text) and not Path(text).exists()):
         return Parquet(_files(text))
     raise broken(f"{text!r} is not a kind of file that can be opened.")
@@ -98,19 +113,20 @@ def _files(text: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _csv(paths: tuple[str, ...]) -> Csv:
+def _csv(paths: tuple[str, ...], written: Delimited) -> Csv:
     if len(paths) > 1:
         raise broken("several CSV files match.", "Give one CSV file, or convert them to Parquet.")
     opened = gzip.open if paths[0].endswith(".gz") else open
-    mark = "\t" if ".tsv" in Path(paths[0]).suffixes else ","
+    encoding = "utf-8-sig" if written.encoding == "utf-8" else written.encoding
     try:
-        with opened(paths[0], "rt", encoding="utf-8-sig", errors="replace", newline="") as lines:
-            names = next(csv.reader(lines, delimiter=mark), [])
-    except (OSError, csv.Error) as error:
+        with opened(paths[0], "rt", encoding=encoding, errors="replace", newline="") as stream:
+            lines = stream if written.multiline else [stream.readline()]
+            names = next(csv.reader(lines, delimiter=written.mark(paths[0])), [])
+    except (OSError, csv.Error, UnicodeError) as error:
         raise broken(f"the header of {paths[0]} cannot be read.", "Check that it is a readable CSV file.") from error
     if not names:
         raise broken(f"{paths[0]} has no header line.", "Write the column names in the first line.")
-    return Csv(paths, tuple(_unique([(name, None) for name in names])))
+    return Csv(paths, tuple(_unique([(name, None) for name in names])), written)
 
 
 def _database(path: str, table: str) -> Database:

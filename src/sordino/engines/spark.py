@@ -153,7 +153,7 @@ def _tame(x: str, stored: Any) -> str:
     if kind == "text":
         plain = x if stored.simpleString() == "string" else f"collate(CAST({x} AS STRING), 'UTF8_BINARY')"
         return f"make_valid_utf8({plain})"
-    return f"CAST({x} AS BIGINT)" if kind == "integer" else x
+    return {"integer": f"CAST({x} AS BIGINT)", "float": f"CAST({x} AS DOUBLE)"}.get(kind, x)
 
 
 def _level() -> Any:

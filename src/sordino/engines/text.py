@@ -120,7 +120,8 @@ class Text:
             return f"md5({' || '.join([quoted(f'{len(str(self.salt))}:{self.salt}'), *pieces])})"
         salts = [f"CAST({(self.salt >> shift) & MASK} AS UBIGINT)" for shift in (0, 64)]
         # hashed twice: the inner hash only xors its parts, and an xor would favour the same groups under every salt
-        return f"CAST(hash(hash({', '.join((*salts, 'u', *parts))})) >> 32 AS UINTEGER)"
+        # and the id as text: which rows stay may not depend on whether the source stores all ids as numbers
+        return f"CAST(hash(hash({', '.join((*salts, 'CAST(u AS VARCHAR)', *parts))})) >> 32 AS UINTEGER)"
 
     @property
     def _groups(self) -> str:

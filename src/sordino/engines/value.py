@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from hashlib import md5
 
 from sordino.engines.array import text_of
 from sordino.errors import QueryError
@@ -19,11 +20,13 @@ from sordino.schema.column import Column, Grid
 from sordino.schema.value import EPOCH
 
 __all__ = [
-    "FINE", "Field", "check_grid", "date_text", "decimal_text", "grid_of", "id_text", "moment_text",
-    "quote", "quoted", "real", "text_value", "typed",
+    "FINE", "Field", "check_grid", "date_text", "decimal_text", "grid_of", "id_of", "id_text", "moment_text",
+    "quote", "quoted", "real", "text_value", "typed", "whole_text",
 ]  # fmt: skip
 
 FINE = 18  # decimals an exact number is read with
+SHORT = 64  # bytes; numbers, flags and moments of a source have fewer
+LONG = ("text", "decimal", "other")  # what may be longer
 LARGEST = 9 * 10**18  # where exact integers saturate; bounds lie inside
 
 
@@ -31,7 +34,7 @@ LARGEST = 9 * 10**18  # where exact integers saturate; bounds lie inside
 class Field:
     """Where a column is in the scanned source, and how it is stored there.
 
-    That is integer, float, decimal (also whole numbers that do not fit a BIGINT), bool, date, timestamp, zoned, text or other.
+    That is integer, float (a DOUBLE), decimal (also whole numbers that do not fit a BIGINT), bool, date, timestamp, text or other.
     """
 
     sql: str
@@ -73,6 +76,11 @@ def moment_text(moment: dt.datetime) -> str:
 def typed(column: Column, field: Field) -> str:
     """The value as BIGINT (int, and bool as 0 or 1), DECIMAL(38,18), DOUBLE, DATE, TIMESTAMP or VARCHAR; null where it has none."""
     value = _typed(column.type, field)
+    if column.type == "cat" and (field.stored in LONG or column.max_length < SHORT):
+        most = column.max_length  # whoever has no more bytes than that has no more characters, and bytes need no counting
+        value = f"CASE WHEN bit_length({value}) <= {8 * most} THEN {value} ELSE substr({value}, 1, {most}) END"
+    elif column.type == "id":
+        value = id_text(value, field)
     if column.nulls == "drop" or column.nulls is None:
         return value
     return f"COALESCE({value}, {_constant(column)})"
@@ -81,13 +89,16 @@ def typed(column: Column, field: Field) -> str:
 def _typed(kind: str, field: Field) -> str:
     x, stored = field.sql, field.stored
     if kind in ("cat", "id"):
-        return text_value(field) if kind == "cat" else id_text(field)
+        return text_value(field)
+    if kind in ("date", "timestamp") and stored in ("integer", "float", "decimal", "bool"):
+        return f"CAST(NULL AS {kind.upper()})"  # a number is no moment, whatever a database would count from it
     if kind == "date":
         return {"date": x, "timestamp": f"TRY_CAST({x} AS DATE)"}.get(stored) or f"TRY_CAST({_typed('timestamp', field)} AS DATE)"
     if kind == "timestamp":
-        plain = {"timestamp": f"TRY_CAST({x} AS TIMESTAMP)", "date": f"TRY_CAST({x} AS TIMESTAMP)", "zoned": f"TRY_CAST({x} AS TIMESTAMP)"}
+        if stored in ("timestamp", "date"):
+            return f"TRY_CAST({x} AS TIMESTAMP)"
         # read as a zoned moment, because a plain TIMESTAMP cast ignores the offset in the text; the session's zone is UTC
-        return plain.get(stored) or f"TRY_CAST(TRY_CAST({field.text} AS TIMESTAMPTZ) AS TIMESTAMP)"
+        return f"TRY_CAST(TRY_CAST({field.text} AS TIMESTAMPTZ) AS TIMESTAMP)"
     if kind == "float":
         wide = f"TRY_CAST({field.text if stored not in ('integer', 'float', 'bool') else x} AS DOUBLE)"
         return wide if stored in ("integer", "bool") else f"CASE WHEN NOT isnan({wide}) THEN {wide} END"
@@ -95,8 +106,10 @@ def _typed(kind: str, field: Field) -> str:
         raise QueryError("SRD-203", "a column with access never is not readable.", "Ask about another column.")
     if kind == "decimal":
         return _exact(field)
-    if stored in ("integer", "bool"):
+    if stored == "bool":
         whole = f"CAST({x} AS BIGINT)"
+    elif stored == "integer":
+        whole = f"CASE WHEN {x} IS NOT NULL THEN greatest(-{LARGEST}, least({LARGEST}, CAST({x} AS BIGINT))) END"
     elif stored == "float":
         clamped = f"greatest({real(-LARGEST)}, least({real(LARGEST)}, CAST({x} AS DOUBLE)))"
         whole = f"CASE WHEN NOT isnan({x}) THEN CAST(floor({clamped}) AS BIGINT) END"
@@ -110,27 +123,45 @@ def _typed(kind: str, field: Field) -> str:
 
 
 def text_value(field: Field) -> str:
-    """The value as text, exactly as stored; NaN has none."""
-    return f"CASE WHEN NOT isnan({field.sql}) THEN {field.text} END" if field.stored == "float" else field.text
+    """Text of any value: a number by its integer where it is whole, a flag as true or false, text as it is; NaN has none.
 
-
-def id_text(field: Field) -> str:
-    """An id as text: a number by its integer where it is whole, a flag as true or false, text as it is; NaN has none.
-
-    So an id is the same person whether a source stores it as 7, as 7.0 because some other row has no id, or as 7.00. The text '7.0' is
-    somebody else: nobody said that it is a number. Floats of 9e18 and beyond, and what is not whole, are as the database writes them.
+    So 7 is the same key and the same person whether a source stores it as 7, as 7.0 because some other row has none, or as 7.00. The
+    text '7.0' is another: nobody said that it is a number. Floats of 9e18 and beyond, and what is not whole, are as the database writes
+    them, decimals without zeros at the end.
     """
     if field.stored == "float":
-        whole = f"abs({field.sql}) < {real(LARGEST)} AND {field.sql} = floor({field.sql})"
-        return f"CASE WHEN {whole} THEN CAST(CAST({field.sql} AS BIGINT) AS VARCHAR) ELSE {text_value(field)} END"
+        whole, other = whole_text(field.sql), f"CASE WHEN NOT isnan({field.sql}) THEN {field.text} END"
+        return f"CASE WHEN {whole} IS NOT NULL THEN CAST({whole} AS VARCHAR) ELSE {other} END"
     if field.stored == "decimal":
-        return f"CASE WHEN {field.text} <> 'NaN' THEN regexp_replace({field.text}, '[.]0+$', '') END"
-    return text_value(field)
+        short = f"CASE WHEN {field.text} LIKE '%.%' THEN rtrim(rtrim({field.text}, '0'), '.') ELSE {field.text} END"
+        return f"CASE WHEN {field.text} <> 'NaN' THEN {short} END"
+    return field.text
+
+
+def id_text(value: str, field: Field) -> str:
+    """An id as it is compared: a text of more than 64 bytes by two MD5 sums of it, which are longer than that and so nobody else's.
+
+    Equal ids stay equal, different ones stay different but for a collision of MD5, and one long id costs what a short one does.
+    """
+    if field.stored not in LONG:
+        return value
+    return f"CASE WHEN bit_length({value}) <= {8 * SHORT} THEN {value} ELSE '#' || md5({value}) || md5('#' || {value}) END"
+
+
+def id_of(text: str) -> str:
+    """A constant in the form `id_text` gives."""
+    sums = [md5(part.encode(), usedforsecurity=False).hexdigest() for part in (text, f"#{text}")]
+    return text if len(text.encode()) <= SHORT else f"#{''.join(sums)}"
+
+
+def whole_text(x: str) -> str:
+    """A double as its BIGINT, null where it is not whole or of 9e18 and beyond."""
+    return f"CASE WHEN abs({x}) < {real(LARGEST)} AND {x} = floor({x}) THEN TRY_CAST({x} AS BIGINT) END"
 
 
 def _exact(field: Field) -> str:
     """DECIMAL(38,18) of the number as written, so 0.29 stored as a double is 0.29; what is too large saturates instead of vanishing."""
-    source = field.sql if field.stored == "integer" else field.text
+    source = {"integer": field.sql, "bool": f"CAST({field.sql} AS BIGINT)"}.get(field.stored) or field.text
     number, size = f"TRY_CAST({source} AS DECIMAL(38,{FINE}))", f"TRY_CAST({source} AS DOUBLE)"
     most = "9" * (38 - FINE)
     above, below = f"WHEN {size} > 0 AND NOT isnan({size}) THEN {most}", f"WHEN {size} < 0 THEN -{most}"
@@ -141,7 +172,7 @@ def _constant(column: Column) -> str:
     """The constant that stands in for null, in the column's typed form."""
     value = column.nulls
     if column.type in ("cat", "id"):
-        return quoted(text_of(value) or "")
+        return quoted((text_of(value) or "")[: column.max_length])
     if column.type == "bool":
         return str(int(bool(value)))
     if column.type == "date":

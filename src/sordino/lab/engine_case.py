@@ -52,7 +52,7 @@ def arrow() -> Any:
 def as_text(table: dict[str, list[Any]]) -> Any:
     """Everything as text but integer ids, the way a mixed column has to be stored."""
     pa, declared = arrow(), {column.name: column for column in COLUMNS}
-    texts = {name: text_array(values, number=declared[name].number).tolist() for name, values in table.items() if name != "person"}
+    texts = {name: text_array(values, kind=declared[name].type).tolist() for name, values in table.items() if name != "person"}
     stored = {name: pa.array(values, pa.string()) for name, values in texts.items()}
     return pa.table({"person": pa.array(table["person"], pa.int64()), **stored})
 

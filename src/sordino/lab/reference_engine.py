@@ -9,7 +9,6 @@ import hashlib
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -113,8 +112,6 @@ def unit_of(frame: Frame, value: Any) -> Any:
     if frame.unit_column is not None and frame.unit_column.type == "int" and not isinstance(value, bool):
         number = exact(value)
         return int(number) if isinstance(number, Fraction) and number.denominator == 1 else None
-    if isinstance(value, float | Decimal) and math.isfinite(value) and value == int(value):
-        value = int(value)
     return text(value).strip(" ").lower() if frame.fold_ids else text(value)
 
 

@@ -10,6 +10,7 @@ import math
 import operator
 import re
 from collections.abc import Callable
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -24,6 +25,7 @@ Lookup = Callable[..., tuple[Column, Any]]  # of a column's name, or of a derive
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 WORDS = {"true": 1, "t": 1, "yes": 1, "y": 1, "1": 1, "false": 0, "f": 0, "no": 0, "n": 0, "0": 0}
+LARGEST = 9 * 10**18  # from here on a float is written as a float
 SIGNS: dict[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq, "<>": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
@@ -174,6 +176,10 @@ def cast(x: Any, source: str, to: str, scale: int) -> Any:
 def text(value: Any) -> str:
     if isinstance(value, bytes):
         return value.decode()
+    if isinstance(value, float | Decimal) and math.isfinite(value) and value == int(value) and -LARGEST < value < LARGEST:
+        return str(int(value))
+    if isinstance(value, Decimal):
+        return str(value).rstrip("0")
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -20,6 +20,8 @@ from sordino.privacy.number import as_delta, as_epsilon
 from sordino.privacy.relation import PrivacyUnit, Relation
 from sordino.schema.column import Column
 from sordino.schema.declaration import declare
+from sordino.schema.delimited import KEYS as WRITTEN
+from sordino.schema.delimited import Delimited, delimited
 from sordino.schema.nearest import nearest
 from sordino.schema.value import is_text, shown
 
@@ -51,6 +53,7 @@ class Source:
     size: int | None = None
     public: bool = False
     unique: tuple[str, ...] = ()
+    csv: Delimited | None = None  # how a CSV file is written, where its owner says so
 
 
 @dataclass(frozen=True)
@@ -176,7 +179,7 @@ class _Reader(Document):
     def source(self, said: dict[str, Any], name: str, unit: PrivacyUnit) -> Source:
         here = ("tables", name)
         self.word(here, name)
-        table = self.table(said, here, ("source", "size", "public", "unique", "columns"), needed=("source",))
+        table = self.table(said, here, ("source", "size", "public", "unique", "columns", *WRITTEN), needed=("source",))
         public = self.flag((*here, "public"), table.get("public", False))
         unique = table.get("unique", [])
         if not isinstance(unique, list) or not all(is_text(item) and item for item in unique):
@@ -193,7 +196,14 @@ class _Reader(Document):
             if columns and item not in columns:
                 self.refuse((*here, "unique"), f"there is no column {shown(item)}.", nearest(item, columns, "columns"), code="SRD-201")
         where = self.place((*here, "source"), table["source"], SOURCES)
-        return Source(name, where, MappingProxyType(columns), size, public, tuple(unique))
+        return Source(name, where, MappingProxyType(columns), size, public, tuple(unique), self.csv(here, table))
+
+    def csv(self, here: tuple[str, ...], table: dict[str, Any]) -> Delimited | None:
+        said = {word: table[word] for word in WRITTEN if word in table}
+        try:
+            return delimited(said) if said else None
+        except QueryError as error:
+            self.refuse((*here, str(error.facts.get("key", ""))), error.what, error.fix, code=error.code)
 
     def columns(self, here: tuple[str, ...], said: dict[str, Any], unit: str | None) -> dict[str, Column]:
         try:

@@ -20,18 +20,21 @@ from sordino.schema.value import is_text, shown
 __all__ = ["FORMAT", "question", "question_format_1", "recall_key"]
 
 FORMAT = 2
+LENGTH = 256  # of a text in format 2, whatever the default becomes
 
 
 def question(query: Query, unit: PrivacyUnit, *, fold_ids: bool = False) -> dict[str, Any]:
     """The question, JSON-ready, with nothing of its price: no epsilon, delta or planner's choice, and a mechanism only if one was named.
 
     Nor with anything of how it is shown: the statistics are a sorted list without labels, in which equal ones stand once. `text` are
-    the declared lengths of text columns.
+    the lengths of the text columns it reads, where they are not the usual one: that belongs to the format, as its keys are for ever.
     """
     asked = question_format_1(query, unit, fold_ids=fold_ids)
     distinct = {encode(said): said for said in asked["statistics"].values()}
     limits = {"max_rows": unit.max_rows, "max_rows_per_group": unit.rows_per_group}
-    return {**asked, **limits, "statistics": [distinct[text] for text in sorted(distinct)], "text": {}}
+    lengths = {name: query.narrowed[name].max_length for name in asked["columns"] if query.narrowed[name].type == "cat"}
+    texts = {name: length for name, length in lengths.items() if length != LENGTH}
+    return {**asked, **limits, "statistics": [distinct[text] for text in sorted(distinct)], "text": texts}
 
 
 def question_format_1(query: Query, unit: PrivacyUnit, *, fold_ids: bool = False) -> dict[str, Any]:

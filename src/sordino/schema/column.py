@@ -14,10 +14,11 @@ from sordino.schema.value import EPOCH, as_moment, as_number, shown
 if TYPE_CHECKING:
     from sordino.schema.expression import Expression
 
-__all__ = ["NUMBERS", "SHAPES", "TYPES", "Column", "Grid", "coarse_shift"]
+__all__ = ["LENGTH", "NUMBERS", "SHAPES", "TYPES", "Column", "Grid", "coarse_shift"]
 
 NUMBERS = ("int", "float", "decimal", "bool", "date", "timestamp")
 TYPES = (*NUMBERS, "cat", "id", "never")
+LENGTH = 256  # characters of a text, where nobody says otherwise
 SHAPES = ("symmetric", "skewed", "uniform")  # what an owner may say about a distribution without looking
 
 
@@ -61,6 +62,7 @@ class Column:
 
     type: int, float, decimal, bool, date, timestamp, cat, id, never. `bounds` are public and required before a number is used; `keys`
     are the public values of a group column, or None when they are private. `nulls` is "drop" or a constant that stands in for null.
+    `max_length` is how many characters of a text are read; what follows is as if it were not there.
     A derived column has an `expression`; its type and bounds follow from those of the columns it is made of.
     """
 
@@ -73,6 +75,7 @@ class Column:
     nulls: Any = "drop"
     shape: str | None = None
     expression: Expression | None = None
+    max_length: int = LENGTH
 
     @property
     def number(self) -> bool:

@@ -10,19 +10,21 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, NoReturn
 
 from sordino.errors import QueryError
-from sordino.schema.column import SHAPES, Column
+from sordino.schema.column import LENGTH, SHAPES, Column
 from sordino.schema.constant import as_constant, as_keys, check_bounds
 from sordino.schema.nearest import nearest
 from sordino.schema.value import as_number, is_text, shown
 
 __all__ = ["KEYS", "complete", "declare"]
 
-KEYS = ("type", "bounds", "values", "keys", "resolution", "nulls", "shape", "access")
+KEYS = ("type", "bounds", "values", "keys", "resolution", "nulls", "shape", "access", "max_length")
 WORDS = ("int", "float", "decimal(p,s)", "bool", "date", "timestamp", "cat", "string", "id")
+LONGEST = 10_000  # characters of a text that may be declared: what a pattern costs grows with it
 DECIMAL = re.compile(r"decimal\s*\(\s*(\d{1,2})\s*,\s*(\d{1,2})\s*\)", re.ASCII)
 
 
@@ -112,10 +114,11 @@ def _column(name: str, facts: dict[str, Any]) -> Column:
     if shape is not None and shape not in SHAPES:
         _refuse(name, f"has the shape {shown(shape)}.", nearest(shape, SHAPES, "shapes"))
     column = Column(name, kind, limits, keys, scale, _resolution(name, kind, facts.get("resolution"), limits), shape=shape)
+    column = replace(column, max_length=_length(name, kind, facts.get("max_length")))
     nulls = facts.get("nulls", "drop")
-    if nulls == "drop":
-        return _wide(column)
-    return _wide(Column(name, kind, limits, keys, scale, column.resolution, as_constant(column, nulls), shape))
+    if nulls != "drop":
+        column = replace(column, nulls=as_constant(column, nulls))
+    return _fitting(_wide(column))
 
 
 def _listed(name: str, facts: dict[str, Any]) -> tuple[bool, Any]:
@@ -176,6 +179,26 @@ def _resolution(name: str, kind: str, given: Any, limits: tuple[Any, Any] | None
     if low is not None and high is not None and step > high - low:
         _refuse(name, f"has a resolution of {shown(given)}, wider than its bounds.", "Give a resolution below their distance.")
     return step
+
+
+def _length(name: str, kind: str, given: Any) -> int:
+    if given is None:
+        return LENGTH
+    if kind != "cat":
+        _refuse(name, f"is of type {kind} with a max_length.", "Only text has one.")
+    if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= LONGEST:
+        _refuse(name, f"has the max_length {shown(given)}.", f"Give a whole number of characters from 1 to {LONGEST}.")
+    return given
+
+
+def _fitting(column: Column) -> Column:
+    """Refuse a key or a stand-in for null that no value could be equal to, because values are cut before."""
+    said = [*(column.keys or ()), *([] if column.nulls == "drop" else [column.nulls])] if column.type == "cat" else []
+    for value in said:
+        if isinstance(value, str) and len(value) > column.max_length:
+            what = f"declares the value {shown(value)} of {len(value)} characters."
+            _refuse(column.name, what, f"Text is read up to max_length = {column.max_length} characters; declare a larger max_length.")
+    return column
 
 
 def _wide(column: Column) -> Column:

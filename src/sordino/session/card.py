@@ -14,11 +14,12 @@ if TYPE_CHECKING:
     from sordino.ledger import Balance
     from sordino.session.settled import Settled
 
-__all__ = ["NOT_DEFENDED", "Card", "claim", "odds_sentence"]
+__all__ = ["NOT_DEFENDED", "NOT_LOCAL", "Card", "claim", "odds_sentence"]
 
 SIDE_CHANNELS = "answers on a public integer grid; exact sampling; no error, shape, field or log line depends on the data"
 TUNING = "bounds, grids, mechanism and the split of the price follow from public facts alone"
 
+NOT_LOCAL = "not local: the file may hold line breaks in fields, so one open quote in one person's text could change the rows of others"
 NOT_DEFENDED = (
     "root on the host, and power or cache measurements, are not defended against; an analyst's cap is a purse, not a guarantee: "
     "recorded answers are open to every analyst of the dataset, so only the dataset cap bounds what one person or a coalition learns"

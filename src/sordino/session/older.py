@@ -25,9 +25,9 @@ _told: set[bytes] = set()  # questions whose old answers were mentioned in this 
 
 
 def older_key(query: Query) -> bytes | None:
-    """The key of this question in format 1; None in a book that never was of that format."""
+    """The key of this question in format 1; None in a book that never was of that format, and for a length of text it did not know."""
     table = query.table
-    if table.ledger.terms.format != 1:
+    if table.ledger.terms.format != 1 or query.words["text"]:
         return None
     asked = question_format_1(query.asked, table.unit, fold_ids=table.fold_ids)
     return recall_key(table.dataset, table.version, asked, format=1)

@@ -76,9 +76,11 @@ def open_dataset(path: str | os.PathLike[str]) -> Opened:
     try:
         for name, item in declared.tables.items():
             if not item.public:
-                readers[name] = open_engine(item.source, tuple(item.columns.values()))
+                readers[name] = open_engine(item.source, tuple(item.columns.values()), csv=item.csv)
         publics = {
-            name: read_public(name, item.source, item.columns, item.unique) for name, item in declared.tables.items() if item.public
+            name: read_public(name, item.source, item.columns, item.unique, item.csv)
+            for name, item in declared.tables.items()
+            if item.public
         }
         known = {name: complete(declared.tables[name].columns, reader.header()) for name, reader in readers.items()}
         for name, columns in known.items():
@@ -113,6 +115,7 @@ def open_dataset(path: str | os.PathLike[str]) -> Opened:
             declared.fold_ids,
             declared.unit_word,
             declared.owner_log,
+            local=not (written := declared.tables[name].csv) or not written.multiline,
             publics=publics,
         )
         for name, reader in readers.items()

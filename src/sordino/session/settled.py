@@ -18,7 +18,7 @@ from sordino.plan.query import Query as Question
 from sordino.privacy.certificate import Certificate
 from sordino.privacy.cost import Cost
 from sordino.schema.frame import Frame
-from sordino.session.card import Card, claim
+from sordino.session.card import NOT_LOCAL, Card, claim
 from sordino.session.rehearsal import Nobody
 from sordino.session.release import Paid, Release
 from sordino.session.shape import Shape, shape
@@ -201,6 +201,8 @@ def settle(
     facts = {"dataset": table.dataset, "version": table.version, "table": table.name, "privacy unit": who, "question": said}
     shapes = {name: found for label, name in labels.sealed.items() if (found := shape(name, asked.statistics[label]))}
     names = tuple(label for label in labels.canonical if label in asked.statistics)
+    if not table.local:
+        facts["rows"] = NOT_LOCAL
     return Settled(charged, frames, plan, names, asked.by, public, facts, labels.sealed, shapes)
 
 

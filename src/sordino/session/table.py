@@ -21,6 +21,7 @@ from sordino.plan.select import read_select
 from sordino.privacy.relation import PrivacyUnit, Relation
 from sordino.schema.column import Column
 from sordino.schema.declaration import complete, declare
+from sordino.schema.delimited import delimited
 from sordino.schema.join import Public
 from sordino.schema.predicate import Predicate
 from sordino.schema.value import shown
@@ -51,6 +52,7 @@ class Table(TableVerbs):
     unit_word: str = "row"
     owner_log: str | None = None
     twin: Any = field(default=None, repr=False)
+    local: bool = True  # no row of the source can change another one
     publics: Mapping[str, Public] = field(default_factory=dict, repr=False)  # tables of the dataset that a statement may join
 
     def _ask(self, statistic: Statistic) -> Query:
@@ -193,10 +195,13 @@ def table(
     witness: str | None = None,
     twin: Any = None,
     engine: str = "auto",
+    csv: Mapping[str, Any] | None = None,
     name: str = "t",
     version: str = "1",
 ) -> Table:
     """A private table over a frame, a dict of arrays, a Parquet, CSV or DuckDB file, Spark or PostgreSQL. Only the header is read.
+
+    `csv` says how a CSV file is written: delimiter, encoding, decimal, multiline.
 
     >>> import sordino as sd
     >>> incomes = {"income": [21_000, 35_000, 52_000, 90_000] * 250}
@@ -212,7 +217,8 @@ def table(
     if isinstance(twin, str) and (twin != "codebook" or size is None):
         raise QueryError("SRD-103", f"twin is {twin!r}.", 'Give a public frame, or "codebook" together with size=.')
     declared = declare(columns, bounds, keys, unit)
-    reader = open_engine(source, tuple(declared.values()), engine)
+    written = None if csv is None else delimited(csv)
+    reader = open_engine(source, tuple(declared.values()), engine, written)
     try:
         known = complete(declared, reader.header())
         reader.columns = known
@@ -231,7 +237,8 @@ def table(
         reader.close()
         raise
     word = "row" if unit is None else unit
-    return Table(name, known, person, reader, book, name, version, size, fold_ids, word, owner_log, twin)
+    local = written is None or not written.multiline
+    return Table(name, known, person, reader, book, name, version, size, fold_ids, word, owner_log, twin, local)
 
 
 _told: list[bool] = []

@@ -1,0 +1,133 @@
+"""Text has a public length: what follows is never looked at, and a long id is compared by its hash."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from sordino.engines.postgres import Postgres
+from sordino.engines.source import open_source
+from sordino.engines.value import SHORT, id_of
+from sordino.errors import QueryError
+from sordino.lab.awkward_tables import PERSON, person
+from sordino.privacy.relation import PrivacyUnit
+from sordino.schema.column import Column
+from sordino.schema.declaration import declare
+from sordino.schema.frame import Frame
+from sordino.schema.predicate import Compare, Like, Literal, Name
+from sordino.summaries.totals import Item, Totals
+
+from .test_conformance import stored
+
+ROWS, UNITS = Item("rows"), Item("units")
+NOTES = ["a" * 300, "a" * 256, "a" * 256 + "b", "ä" * 300, "short", None, "😀" * 400]
+IDS = ["x" * 65, "x" * 65, "x" * 64, "x" * 66, "x" * 100_000 + "1", "x" * 100_000 + "2", "y", "ä" * 33]
+
+
+def counts(engine: Any, frame: Frame) -> tuple[Any, list[int]]:
+    with engine.bounded(frame, 3) as bounded:
+        found = bounded.ask(Totals((UNITS if frame.unit_column else ROWS,)))
+        return found.keys, [int(value) for value in next(iter(found.values.values()))]
+
+
+def engines(table: pa.Table, columns: tuple[Column, ...], folder: Path, postgres: Any) -> list[Any]:
+    pq.write_table(table, folder / "t.parquet")
+    opened = [open_source(source, columns, portable=True) for source in (table, table.to_pydict(), folder / "t.parquet")]
+    return [*opened, Postgres(stored(postgres.address, table), columns)]
+
+
+def test_text_is_cut_on_every_engine(tmp_path: Path, postgres: Any) -> None:
+    for length in (256, 3):
+        note = Column("note", "cat", max_length=length)
+        expected: dict[Any, int] = {}
+        for value in NOTES:
+            cut = None if value is None else value[:length]
+            expected[(cut,)] = expected.get((cut,), 0) + 1
+        for engine in engines(pa.table({"note": NOTES}), (note,), tmp_path, postgres):
+            keys, found = counts(engine, Frame(PrivacyUnit(), by=(note,)))
+            assert dict(zip(keys, found, strict=True)) == expected
+
+
+def test_a_pattern_sees_no_more_than_the_cut_text(tmp_path: Path, postgres: Any) -> None:
+    note = Column("note", "cat")
+    for engine in engines(pa.table({"note": NOTES}), (note,), tmp_path, postgres):
+        assert counts(engine, Frame(PrivacyUnit(), where=Like(Name("note"), "%b")))[1] == [0]
+        assert counts(engine, Frame(PrivacyUnit(), where=Like(Name("note"), "%" + "_" * 257)))[1] == [0]
+        assert counts(engine, Frame(PrivacyUnit(), where=Like(Name("note"), "_" * 256)))[1] == [5]
+
+
+def test_numbers_are_cut_like_the_text_they_are(tmp_path: Path, postgres: Any) -> None:
+    code = Column("code", "cat", max_length=3)
+    for values in ([12345, 1, 12399], [12345.0, None, 12399.0], ["12345", "1", "123"]):
+        for engine in engines(pa.table({"code": values}), (code,), tmp_path, postgres):
+            keys, found = counts(engine, Frame(PrivacyUnit(), by=(code,)))
+            assert dict(zip(keys, found, strict=True))[("123",)] == 2
+
+
+def test_long_ids_are_people_of_their_own(tmp_path: Path, postgres: Any) -> None:
+    table = pa.table({"person": IDS})
+    for engine in engines(table, (PERSON,), tmp_path, postgres):
+        assert counts(engine, Frame(person(9, 1), PERSON))[1] == [7]
+        for value in set(IDS):
+            same = Frame(PrivacyUnit(), where=Compare("=", Name("person"), Literal(value)))
+            assert counts(engine, same)[1] == [IDS.count(value)]
+        folded = Frame(person(9, 1), PERSON, fold_ids=True)
+        assert counts(engine, folded)[1] == [7]
+
+
+def test_no_short_id_is_the_hash_of_a_long_one() -> None:
+    sums = hashlib.md5(b"x" * 65).hexdigest() + hashlib.md5(b"#" + b"x" * 65).hexdigest()
+    assert id_of("x" * 65) == "#" + sums
+    assert len(id_of("x" * 65)) > SHORT
+    assert id_of("x" * 64) == "x" * 64
+    assert id_of(id_of("x" * 65)) != id_of("x" * 65)
+
+
+@pytest.mark.parametrize(
+    ("facts", "says"),
+    [
+        ({"type": "cat", "values": ["a" * 257]}, "max_length = 256"),
+        ({"type": "cat", "max_length": 3, "values": ["abcd"]}, "max_length = 3"),
+        ({"type": "cat", "max_length": 3, "nulls": "none"}, "max_length = 3"),
+        ({"type": "cat", "max_length": 0}, "from 1 to"),
+        ({"type": "cat", "max_length": 10**9}, "from 1 to"),
+        ({"type": "cat", "max_length": True}, "from 1 to"),
+        ({"type": "int", "max_length": 3}, "Only text"),
+    ],
+)
+def test_a_wrong_length_is_refused_at_the_door(facts: dict[str, Any], says: str) -> None:
+    with pytest.raises(QueryError, match="SRD-204") as raised:
+        declare({"x": facts})
+    assert says in str(raised.value)
+
+
+class Touched(list[Any]):
+    """A column that notes that somebody looked at it."""
+
+    seen = False
+
+    def __iter__(self) -> Any:
+        self.seen = True
+        return super().__iter__()
+
+
+def test_a_column_nobody_names_is_never_touched() -> None:
+    note, age = Touched(NOTES), Touched(range(len(NOTES)))
+    columns = (Column("note", "cat"), Column("age", "int", bounds=(0, 9)))
+    with open_source({"note": note, "age": age}, columns) as engine:
+        assert counts(engine, Frame(PrivacyUnit(), columns=columns[1:]))[1] == [len(NOTES)]
+    assert (note.seen, age.seen) == (False, True)
+
+
+def test_the_statement_reads_named_columns_alone(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"note": NOTES, "age": range(len(NOTES))}), tmp_path / "t.parquet")
+    columns = (Column("note", "cat"), Column("age", "int", bounds=(0, 9)))
+    with open_source(tmp_path / "t.parquet", columns) as engine, engine.bounded(Frame(PrivacyUnit(), columns=columns[1:]), 1) as bounded:
+        plan = "\n".join(map(str, bounded._cursor.execute(f"EXPLAIN SELECT * FROM {bounded._table}").fetchall()))
+    assert "age" in plan
+    assert "note" not in plan
