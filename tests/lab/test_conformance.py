@@ -36,7 +36,7 @@ def test_a_mechanism_draws_what_it_certifies(kind):
 def test_a_statistic_draws_what_it_is_charged_for(name, world):
     found = check_statistic(Question(name), world=world)
     found.check()
-    assert found.reached > 0.9, found  # otherwise these neighbours could not have shown a mistake
+    assert found.reached > 0.5, found  # otherwise these neighbours could not have shown a release at twice its price
 
 
 def steps():
