@@ -20,7 +20,7 @@ def test_a_count_of_people_is_tight_by_every_method():
     for kind in range(4):
         found = run(Question("count"), kind)
         assert {item["verdict"] for item in found.values()} <= {"consistent", "no power"}
-        assert found["replay"]["found"] <= 1 + 1e-9
+        assert found["pathwise"]["found"] <= 1 + 1e-6
         assert found["sampled"]["found"] <= found["exact"]["found"] + 1e-9
         if kind < 2:  # somebody with as many rows as allowed came
             assert found["exact"]["found"] > 0.99
@@ -30,7 +30,9 @@ def test_a_count_of_people_is_tight_by_every_method():
 def test_half_the_noise_of_every_sum_is_seen_by_every_method(monkeypatch):
     monkeypatch.setattr(Added, "scale", property(lambda self: self.reach / self.epsilon / 2))
     found = run(Question("count"), kind=0)
-    assert {item["verdict"] for item in found.values()} == {"refuted"}
+    assert {name: item["verdict"] for name, item in found.items() if name != "replay"} == dict.fromkeys(
+        ("pathwise", "exact", "sampled"), "refuted"
+    )
 
 
 def test_private_keys_are_not_replayed_and_large_worlds_not_listed():

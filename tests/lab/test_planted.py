@@ -42,6 +42,7 @@ def test_there_are_sixty_bugs_and_every_tool_is_needed():
     assert {bug.tool.name for bug in BUGS} == {
         "audit",
         "certificate",
+        "conformance",
         "differencing",
         "exact law",
         "falsify",

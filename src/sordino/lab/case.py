@@ -204,10 +204,9 @@ def traced(found: Trace, claim: tuple[float, float]) -> Found:
 
 
 def replayed(mechanism: Any, d0: Any, d1: Any, **options: Any) -> Found:
-    """One conversation with pinned outcomes: everything visible, and what its draws cost between these two."""
-    found = replay(mechanism, d0, d1, **options)
-    cost = {} if found.spent is None else {"found": found.spent.epsilon, "delta_found": found.spent.delta}
-    return {**cost, "verdict": found.verdict, "witness": "; ".join(found.differences)[:300]}
+    """One conversation with pinned outcomes: everything visible. What its draws tell is traced."""
+    found = replay(mechanism, d0, d1, priced=False, **options)
+    return {"verdict": found.verdict, "witness": "; ".join(found.differences)[:300]}
 
 
 def listed(mechanism: Any, d0: Any, d1: Any, effort: Effort, **options: Any) -> Found:

@@ -93,24 +93,26 @@ class Replay:
         return f"<pre>{escape(repr(self))}</pre>{self.plot().svg}"
 
 
-def replay(mechanism: Any, d0: Any, d1: Any, *, draw: Draw = draw, **options: Any) -> Replay:
+def replay(mechanism: Any, d0: Any, d1: Any, *, draw: Draw = draw, priced: bool = True, **options: Any) -> Replay:
     """Release on d0, then on d1 with the same outcomes, and compare all that is public or follows from it.
 
     Requests, law families, public grids, lengths and the visible value must be equal; the place on the ladder and the distance to
     instability may differ by one; noise scaled by a smooth sensitivity S must keep |ln S - ln S'| <= beta and |f - f'| <= min(S, S').
-    `mechanism` is one of ours, or a function of a table that asks a question, with epsilon= and delta=.
+    `mechanism` is one of ours, or a function of a table that asks a question, with epsilon= and delta=. What the draws tell is added
+    up unless `priced` is false.
     """
     with opened(mechanism, d0, **options) as (held, ask):
         first = record(held, ask, draw)
         for _ in range(TRIES):
-            if _chance(first) > _claim(held)[1]:
+            chance = _chance(first)
+            if chance == 1 or chance > _claim(held)[1]:
                 break
             first = record(held, ask, draw)
     outcomes = iter(first.draws)
     with opened(mechanism, d1, **options) as (held, ask):
         second = record(held, ask, lambda law: _pinned(law, next(outcomes, None)))
     differences, moves = _compare(held, first, second)
-    cost = None if differences else _told(mechanism, d0, d1, options)
+    cost = None if differences or not priced else _told(mechanism, d0, d1, options)
     if cost is not None and cost.wrong and isinstance(held, Conversation):
         differences.append(cost.said())
     return Replay(first, tuple(differences), tuple(moves), cost)

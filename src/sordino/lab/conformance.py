@@ -23,6 +23,8 @@ from sordino.lab.population import EVERY_KIND, PAIRS, Kind, Pair, declared, side
 from sordino.lab.question import PLACES, Question
 from sordino.lab.simulation import outcomes
 from sordino.lab.specimen import Specimen, specimens
+from sordino.privacy.certificate import Certificate
+from sordino.privacy.cost import Cost
 from sordino.session.own import owned
 from sordino.session.query import Query
 from sordino.session.settled import Settled
@@ -50,16 +52,20 @@ def check_mechanism(mechanism: Any, *, sampled: bool = True, trials: int = TRIAL
         how: dict[str, Any] = {"sampled": sampled, "trials": trials, "confidence": confidence}
         return joined(mechanism.__name__, (check_mechanism(example, **how) for example in made.examples()))
     subject = where_from(mechanism)
-    rows = [_certificate(mechanism, subject)]
+    certificate = mechanism.certificate()
+    rows = [_certificate(certificate, subject)]
     for pair in specimens(mechanism):
-        rows += [_traced(mechanism, pair, subject), *_shown(mechanism, pair, subject), *_small_world(mechanism, pair, subject)]
+        rows += [
+            _traced(mechanism, certificate.cost, pair, subject),
+            *_shown(mechanism, pair, subject),
+            *_small_world(mechanism, pair, subject),
+        ]
         if sampled:
             rows.append(_sampled(mechanism, pair, subject, trials, confidence))
     return Checked(repr(mechanism), tuple(rows), confidence if sampled else 1.0)
 
 
-def _certificate(mechanism: Any, subject: str) -> Row:
-    certificate = mechanism.certificate()
+def _certificate(certificate: Certificate, subject: str) -> Row:
     found, verdict, why = certificate.check(), CONSISTENT, ""
     if not found.sound:
         verdict, why = REFUTED, f"{found}: {subject}"
@@ -69,9 +75,9 @@ def _certificate(mechanism: Any, subject: str) -> Row:
     return Row(subject, "certificate", "all neighbours", claimed, number(found.epsilon), verdict, why, 1 / max(found.slack, 1e-9))
 
 
-def _traced(mechanism: Any, pair: Specimen, subject: str) -> Row:
+def _traced(mechanism: Any, cost: Cost, pair: Specimen, subject: str) -> Row:
     one, other = ((mechanism, owned(mechanism, data, **pair.options)) for data in (pair.d0, pair.d1))
-    return traced(pathwise(one, other, mechanism.certificate().cost), subject, pair.name)
+    return traced(pathwise(one, other, cost), subject, pair.name)
 
 
 def traced(found: Trace, subject: str, pair: str) -> Row:
@@ -87,7 +93,7 @@ def _shown(mechanism: Any, pair: Specimen, subject: str) -> Iterator[Row]:
     """Everything visible is the same with the same outcomes. Where keys are private, tracing has matched them already."""
     if pair.new_key:
         return
-    found = replay(mechanism, pair.d0, pair.d1, **pair.options)
+    found = replay(mechanism, pair.d0, pair.d1, priced=False, **pair.options)
     why = f"{'; '.join(found.differences)}: {subject}" if found.differences else ""
     yield Row(subject, "replay", pair.name, "nothing differs", f"{len(found.differences)} differences", found.verdict, why)
 

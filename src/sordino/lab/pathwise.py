@@ -8,7 +8,7 @@ import queue
 import sys
 import threading
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
@@ -244,6 +244,7 @@ class _Walk:
         if self.inside is not None and isinstance(law, UniformInteger):
             inside, self.inside = self.inside, None
             return inside, inside
+        law, beside = _listed_once(law), _listed_once(beside)
         try:
             loss = between(law, beside)
         except QueryError as error:
@@ -266,6 +267,14 @@ class _Walk:
         if found[0] is None or found[1] is None:
             raise _Apart("an outcome of one side is impossible on the other")
         return found[0], found[1]
+
+
+def _listed_once(law: Any) -> Any:
+    """The same law, its private cells computed once."""
+    if not isinstance(law, Categorical) or law.cells is None:
+        return law
+    cells = law.cells()
+    return replace(law, cells=lambda: cells)
 
 
 def _outcome(law: Any, loss: Loss) -> Any:
