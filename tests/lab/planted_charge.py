@@ -21,7 +21,7 @@ from sordino.privacy.certificate import Part
 from sordino.privacy.cost import Cost
 from sordino.privacy.discrete import Categorical, DiscreteLaplace
 from sordino.statistics.added import Added
-from sordino.statistics.evaluation import Evaluation, called, number
+from sordino.statistics.evaluation import Evaluation
 from sordino.statistics.ranks import JointStep, RankStep
 from sordino.statistics.share import Plan
 from sordino.summaries import Counts, Scores
@@ -101,36 +101,20 @@ def _sum() -> Any:
     return total
 
 
-def old_distance(self, x, above=None, most=10**9):
-    """The author's distance is about rows that move f by `above`; a person of m rows moves it by m times as much."""
-    room = most * self.rows if self.most is None else min(most * self.rows, max(self.most - len(x), 0))
-    if self.custom.steps_away is not None:
-        arguments = (x, float(above or 0)) if self.custom.measures_distance else (x,)
-        return int(min(max(number(called(self.custom.steps_away, *arguments), 0.0), 0.0), room)) // self.rows
-    still = (k for k in range(room) if number(called(self.custom.rungs, x, k), math.inf) != 0)
-    return next(still, room) // self.rows
-
-
-@contextmanager
-def a_distance_about_people():
-    """What a row may move f by is a share of what a person may."""
-
-    def distance(self, x, above=None, most=10**9):
-        return old_distance(self, x, None if above is None else above / self.rows, most)
-
-    with patch.object(Evaluation, "distance", distance):
-        yield
-
-
 @planted(
     "an earlier version of our own",
     Conforms(lambda: check_statistic(_sum(), propose=1_000_000, places=("",))),
-    a_distance_about_people,
+    nothing,
 )
 @contextmanager
 def a_distance_about_rows_for_people():
     """Propose-test-release asks how far a row is from moving f by the bound, and adds noise for the bound where a person has three rows."""
-    with patch.object(Evaluation, "distance", old_distance):
+    distance = Evaluation.distance
+
+    def unchanged(self, x, above=None, most=10**9):
+        return distance(self, x, None if above is None else above * self.moves, most)
+
+    with patch.object(Evaluation, "distance", unchanged):
         yield
 
 
