@@ -198,20 +198,19 @@ def test_walk_3_three_hundred_phones_fill_a_room(page, chromium, classroom):
     assert first.cookies() == []
     first.close()
     many = """async ([code, share]) => {
-      const one = async (truth) => {
-        const w = new Uint32Array(1); crypto.getRandomValues(w);
-        const report = w[0] < 0.75 * 2 ** 32 ? truth : 1 - truth;
+      const one = async (truth, i) => {  // coins that fall as often as they should, so that chance cannot fail the walk
+        const report = (i * 0.6180339887) % 1 < 0.75 ? truth : 1 - truth;
         const headers = {"Content-Type": "application/json"}, body = JSON.stringify({report});
         const options = {method: "POST", headers, body, credentials: "omit"};
         return (await fetch("class/" + code, options)).status;
       };
-      const all = await Promise.all([...Array(299).keys()].map((i) => one(i < 299 * share ? 1 : 0)));
+      const all = await Promise.all([...Array(299).keys()].map((i) => one(i < 299 * share ? 1 : 0, i)));
       return all.every((status) => status === 204);
     }"""
     assert page.evaluate(many, [code, 0.3])
     expect(page.locator("#room-count")).to_have_text("300")
     estimate = float(page.locator("#room-estimate").inner_text().split()[0].replace("−", "-"))
-    assert abs(estimate - 0.3) < 0.25  # the band is ±0.1; five standard errors and more
+    assert abs(estimate - 0.3) < 0.15
     assert page.context.cookies() == []
 
 
