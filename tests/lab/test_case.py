@@ -18,7 +18,7 @@ def test_a_case_is_named_by_everything_that_makes_it_one():
     found = list(mechanism_cases(QUICK))
     ids = [case.id for case in found]
     assert len(set(ids)) == len(ids)
-    assert "mechanism | LaplaceHistogram(keys=('a', 'b'), total=1) | 1 | a person more in every key | sampled" in ids
+    assert "mechanism | LaplaceHistogram(keys=('a', 'b')) | 1 | a person more in every key | sampled" in ids
     assert any(case.subject == "TwoCoins()" and case.epsilon == "1.099" for case in found)
     assert {case.method for case in found} == {"certificate", "replay", "exact", "sampled", "pathwise"}
 
