@@ -96,7 +96,7 @@ def chosen(engine: Any, frame: Frame) -> dict[Any, list[Any]]:
 def test_removing_one_person_changes_nobody_elses_rows(spark: Any, portable: bool) -> None:
     rng = random.Random(5)
     rows = [(rng.randrange(9), rng.choice("abcd"), rng.randrange(50)) for _ in range(400)]
-    frame = Frame(person(2, 2), PERSON, by=(CITY,), columns=(AGE,))
+    frame = Frame(person(4, 2, 2), PERSON, by=(CITY,), columns=(AGE,))
 
     def kept(of: list[Any], partitions: int) -> dict[Any, list[Any]]:
         frame_of = spark.createDataFrame(of, "person int, city string, age int").repartition(partitions)
