@@ -124,7 +124,7 @@ def _power(ran: Results) -> list[str]:
 
 def _loose(ran: Results) -> list[str]:
     found = {(item["subject"], item["loose"] or "no reason is given"): item["slack"] for item in ran if "loose" in item}
-    rows = [[subject, f"{slack:.3g}", why] for (subject, why), slack in found.items()]
+    rows = [[subject, f"{float(slack):.3g}", why] for (subject, why), slack in found.items()]
     return ["## Claims that are larger than their worst known pair", "", *_table(["subject", "slack", "why"], rows)] if rows else []
 
 
