@@ -20,6 +20,9 @@ from sordino.privacy.families import LaplaceLaw
 from sordino.statistics.port import Priced
 from sordino.summaries import Value
 
+# the bounds of its rounds, its curvature and its row lengths are not attained by one row at once; twice the price would still be seen
+LEAST = {"regress by logistic loss": 0.5}
+
 
 @pytest.fixture(scope="module")
 def world():
@@ -36,7 +39,7 @@ def test_a_mechanism_draws_what_it_certifies(kind):
 def test_a_statistic_draws_what_it_is_charged_for(name, world):
     found = check_statistic(Question(name), world=world)
     found.check()
-    assert found.reached > 0.5, found  # otherwise these neighbours could not have shown a release at twice its price
+    assert found.reached > LEAST.get(name, 0.9), found  # otherwise these neighbours could not have shown a mistake
 
 
 def steps():
