@@ -30,6 +30,7 @@ demo: $(CORE)  ## see it work
 
 check: $(STAMP)  ## lint, types, layers
 	@$(BIN)/ruff check src tests bench tools
+	@$(BIN)/ruff format --check --quiet src tests bench tools || { echo 'run: $(BIN)/ruff format src tests bench tools'; exit 1; }
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from sordino.noise import draw, stream
+from sordino.noise import draw, stream  # type: ignore[attr-defined]
 from sordino.noise.stream import Stream
 from sordino.privacy.families import LaplaceLaw
 

@@ -10,7 +10,7 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from session.twin import HIDDEN, Spy, Twin, _keyed, _lucky
-from sordino.noise import draw, stream
+from sordino.noise import draw, stream  # type: ignore[attr-defined]
 from sordino.privacy.discrete import Bernoulli, Categorical
 from sordino.session.execute import execute
 

@@ -48,7 +48,7 @@ def test_unlisted_keys_of_a_zipf_table_reach_the_peers_figure() -> None:
 
 def test_a_key_above_the_threshold_appears_as_often_as_stated_and_not_at_half_of_it() -> None:
     step = st.histogram("key").step(ONE, SMALL, ABOUT)
-    t, above, many = step.mechanism.threshold, 3, 8000
+    t, above, many = step.mechanism.threshold, 3, 8000  # type: ignore[attr-defined]
     stated = 1 - math.exp(-above) / 2
     for start, holds in ((t, True), (t / 2, False)):
         counts = {f"k{i:05}": math.ceil(start) + above for i in range(many)}
@@ -59,7 +59,7 @@ def test_a_key_above_the_threshold_appears_as_often_as_stated_and_not_at_half_of
 def test_all_counts_at_once_err_by_at_most_the_threshold_and_a_logarithm() -> None:
     tiny, eta, many = Fraction(1, 10**12), 0.05, 50
     step = st.histogram("key").step(ONE, tiny, ABOUT)
-    t = step.mechanism.threshold
+    t = step.mechanism.threshold  # type: ignore[attr-defined]
     counts = {f"k{i:03}": t - 1 for i in range(many)}
     worst = []
     for _ in range(400):
@@ -86,7 +86,7 @@ def test_modes_of_public_keys_follow_permute_and_flip_however_many_keys_a_person
     scales = set()
     for g in (1, 5):
         step = st.mode("key").step(ONE, Fraction(0), context(listed, person=True, m=2, g=g))
-        scales.add(step.mechanism.scale)
+        scales.add(step.mechanism.scale)  # type: ignore[attr-defined]
         assert step.certificates()[0].check().sound
     assert scales == {Fraction(2)}
     step = st.mode("key").step(ONE, Fraction(0), context(listed))
