@@ -7,7 +7,7 @@ CORE := $(VENV)/.core
 STAMP := $(VENV)/.installed
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo test check audit bench soak docs clean
+.PHONY: help demo test check matrix audit bench soak docs clean
 
 help:  ## what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -39,6 +39,9 @@ test: check  ## everything CI runs
 	@command -v psql >/dev/null && ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || ./tools/apt postgresql
 	@$(BIN)/python -m pytest -n 2 --ignore=tests/spark
 	@$(BIN)/python -m pytest tests/spark
+
+matrix:  ## the tests on every supported Python this machine has
+	@./tools/matrix
 
 audit: $(STAMP)  ## every mechanism and question against hostile neighbours; writes docs/audit.md
 	@$(BIN)/python -m sordino.lab.campaign --page docs/audit.md
