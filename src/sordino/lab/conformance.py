@@ -221,7 +221,7 @@ def _asking(statistic: Any) -> tuple[Asked, tuple[str, ...], str]:
     if isinstance(statistic, Custom):
         return lambda place: place.apply(statistic, "income"), (), getattr(statistic.function, "__name__", "a statistic of one's own")
     if hasattr(statistic, "ways") and hasattr(statistic, "question"):
-        known = {"income", "age", "ok", "born", "sex", "zip", "person"}
+        known = {"income", "age", "ok", "born", "job", "sex", "zip", "person"}
         extra = tuple(name for name in statistic.columns if name not in known)
         return lambda place: place.agg(answer=statistic), extra, statistic.label
     if isinstance(statistic, Question):

@@ -7,9 +7,10 @@ from contextlib import ExitStack
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache, partial
+from typing import Any
 
 from sordino.errors import QueryError
-from sordino.lab.case import Case, Effort, Found, certified, listed, powered, replayed, sampled, traced, unaudited
+from sordino.lab.case import NO_POWER, Case, Effort, Found, certified, listed, powered, replayed, sampled, traced, unaudited
 from sordino.lab.conversation import Conversation, reading
 from sordino.lab.finding import CONSISTENT, REFUTED
 from sordino.lab.pathwise import pathwise
@@ -28,22 +29,24 @@ __all__ = ["DELTA", "question_cases"]
 DELTA = Fraction(1, 50)  # offered to every question, and large enough to be seen by sampling
 PRICE = Fraction(1)
 SAMPLED = 3  # pairs that are sampled, too; the others are traced
+TRACED = 2  # kinds that are traced at least: a person of several rows and groups pays for more than one group, a row for one
 
 
 def question_cases(effort: Effort) -> Iterator[Case]:
-    """Every question this package can answer, people and rows, both relations, three hostile neighbours."""
-    for kind in KINDS[: effort.kinds]:
+    """Every question this package can answer, people and rows, both relations, hostile neighbours."""
+    for turn, kind in enumerate(KINDS[: max(effort.kinds, TRACED)]):
+        known = turn < effort.kinds  # otherwise it is traced only
         for question in questions(_tables(PAIRS[0], kind)[0], PRICE, DELTA):
             make = partial(Case, "statistic", str(question), f"{float(PRICE):.4g}")
             if question.problem:
                 yield make(f"{kind.name}: cannot be asked", "sampled", partial(unaudited, question.problem))
                 continue
-            yield make(f"{kind.name}: all neighbours", "certificate", partial(_certify, question, kind))
-            for place, pair in [item for item in enumerate(PAIRS) if item[1].fits(kind)]:
-                yield make(f"{kind.name}: {pair.name}", "pathwise", partial(_trace, question, kind, place))
+            if known:
+                yield make(f"{kind.name}: all neighbours", "certificate", partial(_certify, question, kind))
+            yield make(f"{kind.name}: every pair", "pathwise", partial(_trace_all, question, kind))
+            for place, pair in [item for item in enumerate(PAIRS[: min(effort.pairs, SAMPLED)]) if known and item[1].fits(kind)]:
                 for method, run in (("replay", _replay), ("exact", _list), ("sampled", _sample)):
-                    if place < min(effort.pairs, SAMPLED):
-                        yield make(f"{kind.name}: {pair.name}", method, partial(run, question, kind, place))
+                    yield make(f"{kind.name}: {pair.name}", method, partial(run, question, kind, place))
 
 
 @cache
@@ -98,7 +101,25 @@ def _replay(question: Question, kind: Kind, place: int, effort: Effort) -> Found
     return None if plan is None or _secret(plan) else replayed(question.ask, *tables, epsilon=PRICE, delta=DELTA)
 
 
-def _trace(question: Question, kind: Kind, place: int, effort: Effort) -> Found:
+def _trace_all(question: Question, kind: Kind, effort: Effort) -> Found:
+    """Pair after pair: all that the effort says, and more until one has caught the twin. The worst of them, and how many were walked."""
+    walked: list[dict[str, Any]] = []
+    caught = False
+    for place, pair in [item for item in enumerate(PAIRS) if item[1].fits(kind)]:
+        if caught and len(walked) >= effort.pairs:
+            break
+        found = _trace(question, kind, place, effort, twin=not caught)
+        if found is None:
+            return None
+        walked.append({**found, "pair": f"{kind.name}: {pair.name}"})
+        if found["verdict"] not in (CONSISTENT, NO_POWER):
+            return {**walked[-1], "walked": len(walked)}
+        caught = caught or found["twin"]
+    worst = max(walked, key=lambda item: float(item["reached"]))
+    return {**worst, "twin": caught, "verdict": CONSISTENT if caught else NO_POWER, "walked": len(walked)}
+
+
+def _trace(question: Question, kind: Kind, place: int, effort: Effort, *, twin: bool = True) -> Found:
     tables = _tables(PAIRS[place], kind)
     queries = [question.ask(side) for side in tables]
     plan = _settled(queries[0])
@@ -112,7 +133,8 @@ def _trace(question: Question, kind: Kind, place: int, effort: Effort) -> Found:
             talks = [(Conversation(drawn), ask) for drawn, ask in zip(plans, asks, strict=True) if drawn is not None]
             return traced(pathwise(talks[0], talks[1], plan.cost), _claim(plan)) if len(talks) == 2 else None
 
-    return powered(walked(PRICE), lambda: walked(2 * PRICE))
+    found = walked(PRICE)
+    return powered(found, lambda: walked(2 * PRICE)) if twin else found
 
 
 def _claim(plan: Settled) -> tuple[float, float]:

@@ -15,6 +15,7 @@ from typing import Any
 
 from sordino import statistics
 from sordino.errors import QueryError
+from sordino.lab.population import PROPOSE
 from sordino.session.query import Query
 
 __all__ = ["PLACES", "Question", "examples", "questions"]
@@ -22,7 +23,8 @@ __all__ = ["PLACES", "Question", "examples", "questions"]
 TOP = 1_000_000
 rich = statistics.statistic(sensitivity=1, bounds=(0, TOP))(lambda x: int((x > TOP / 2).sum()))
 largest = statistics.statistic(bounds=(0, TOP))(lambda x: float(x.max()) if len(x) else 0.0)
-largest.sensitivity_at(lambda x, k: TOP)
+# whoever comes is at most at the top, and k + 1 who leave uncover the (k + 2)nd largest
+largest.sensitivity_at(lambda x, k: TOP - (sorted(x)[-k - 2] if len(x) > k + 1 else 0))
 
 Call = tuple[str, tuple[Any, ...], dict[str, Any]]  # a statistic, its parameters, those with names
 EXAMPLES: dict[str, tuple[tuple[str, tuple[Any, ...], dict[str, Any]], ...]] = {
@@ -40,7 +42,7 @@ EXAMPLES: dict[str, tuple[tuple[str, tuple[Any, ...], dict[str, Any]], ...]] = {
     "quantiles": (("", ("income", ["0.25", "0.5", "0.75"]), {}),),
     "min": (("", ("age",), {}),),
     "mode": (("", ("sex",), {}), (" of private keys", ("zip",), {})),
-    "top_k": (("", ("sex", 2), {}), (" of private keys", ("zip", 1), {})),
+    "top_k": (("", ("job", 2), {}), (" of private keys", ("zip", 1), {})),
     "histogram": (
         ("", ("sex",), {}),
         (" of private keys", ("zip",), {}),
@@ -67,7 +69,6 @@ PLACES: dict[str, Callable[[Any], Any]] = {
     ", by private keys": lambda table: table.group_by("zip"),
     ", by both": lambda table: table.group_by("sex", "zip"),
 }
-PROPOSE = {"income": 100_000, "age": 12, "born": 2_000}  # bounds on the local sensitivity for a test to try
 NOT_STATISTICS = ("bundles", "plan_steps", "statistic")
 
 

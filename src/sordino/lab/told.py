@@ -193,7 +193,8 @@ def _first_above(mechanism: AboveThreshold, one: Ask, other: Ask) -> Told:
     def law_of(bar: Placed[Any], values: Placed[Any]) -> NDArray[np.float64]:
         reach = math.ceil(45 * float(bar.scale))  # type: ignore[arg-type]
         levels = np.arange(int(bar.location) - reach, int(bar.location) + reach + 1)
-        mass = np.diff(mass_upto(bar, int(bar.location), np.append(levels[0] - 1, levels)))
+        lower = np.diff(mass_upto(bar, int(bar.location), np.append(levels[0] - 1, levels[: reach + 1])))
+        mass = np.append(lower, lower[-2::-1])  # symmetric: what is 1 minus nearly 1 would have lost its digits
         places = np.atleast_1d(np.asarray(values.location)).tolist()
         under = [mass_upto(values, place, levels - 1) for place in places]
         over = [mass_upto(values, -place, -levels) for place in places]  # the noise is symmetric: no digits are lost
