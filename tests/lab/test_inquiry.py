@@ -47,8 +47,11 @@ def test_private_keys_are_not_replayed_and_large_worlds_not_listed():
 def test_a_question_is_asked_of_every_kind_and_pair(monkeypatch):
     monkeypatch.setattr(inquiry, "questions", lambda *_: iter([Question("count"), Question("odd", problem="nobody knows")]))
     found = list(inquiry.question_cases(Effort()))
-    traced = sum(pair.fits(kind) for kind in KINDS for pair in PAIRS)
-    assert len(found) == 4 * (1 + 3 * inquiry.SAMPLED) + traced + 4
+    assert len(found) == 4 * (1 + 1 + 3 * inquiry.SAMPLED) + 4
+    every = inquiry._trace_all(Question("count"), KINDS[0], Effort())
+    assert every["walked"] == len(PAIRS)
+    assert inquiry._trace_all(Question("count"), KINDS[0], QUICK)["walked"] < len(PAIRS)  # until the twin is caught
+    assert every["twin"]
     assert sum(case.run(QUICK) == {"verdict": UNKNOWN, "witness": "nobody knows"} for case in found if case.subject == "odd") == 4
     certificate = partial(inquiry._certify, Question("count"), KINDS[0])
     assert certificate(QUICK)["verdict"] == "consistent"

@@ -29,22 +29,19 @@ __all__ = ["DELTA", "question_cases"]
 DELTA = Fraction(1, 50)  # offered to every question, and large enough to be seen by sampling
 PRICE = Fraction(1)
 SAMPLED = 3  # pairs that are sampled, too; the others are traced
-TRACED = 2  # kinds that are traced at least: a person of several rows and groups pays for more than one group, a row for one
 
 
 def question_cases(effort: Effort) -> Iterator[Case]:
     """Every question this package can answer, people and rows, both relations, hostile neighbours."""
-    for turn, kind in enumerate(KINDS[: max(effort.kinds, TRACED)]):
-        known = turn < effort.kinds  # otherwise it is traced only
+    for kind in KINDS[: effort.kinds]:
         for question in questions(_tables(PAIRS[0], kind)[0], PRICE, DELTA):
             make = partial(Case, "statistic", str(question), f"{float(PRICE):.4g}")
             if question.problem:
                 yield make(f"{kind.name}: cannot be asked", "sampled", partial(unaudited, question.problem))
                 continue
-            if known:
-                yield make(f"{kind.name}: all neighbours", "certificate", partial(_certify, question, kind))
+            yield make(f"{kind.name}: all neighbours", "certificate", partial(_certify, question, kind))
             yield make(f"{kind.name}: every pair", "pathwise", partial(_trace_all, question, kind))
-            for place, pair in [item for item in enumerate(PAIRS[: min(effort.pairs, SAMPLED)]) if known and item[1].fits(kind)]:
+            for place, pair in [item for item in enumerate(PAIRS[: min(effort.pairs, SAMPLED)]) if item[1].fits(kind)]:
                 for method, run in (("replay", _replay), ("exact", _list), ("sampled", _sample)):
                     yield make(f"{kind.name}: {pair.name}", method, partial(run, question, kind, place))
 
@@ -102,19 +99,33 @@ def _replay(question: Question, kind: Kind, place: int, effort: Effort) -> Found
 
 
 def _trace_all(question: Question, kind: Kind, effort: Effort) -> Found:
-    """Pair after pair: all that the effort says, and more until one has caught the twin. The worst of them, and how many were walked."""
+    """Pair after pair: all that the effort says, and more until one has caught the twin. The worst of them, and how many were walked.
+
+    Where few kinds are audited rows come next: a person in several groups pays for all of them, and few of a group's own bounds bind.
+    """
+    kinds = dict.fromkeys([kind, KINDS[1]] if effort.kinds == 1 else [kind])
+    chosen = [(held, place) for held in kinds for place, pair in enumerate(PAIRS) if pair.fits(held)]
+    if question.place.startswith(", by"):
+        chosen.sort(key=lambda item: item[0] is kind)  # in groups rows are more likely to show something
     walked: list[dict[str, Any]] = []
     caught = False
-    for place, pair in [item for item in enumerate(PAIRS) if item[1].fits(kind)]:
+    for held, place in chosen:
         if caught and len(walked) >= effort.pairs:
             break
-        found = _trace(question, kind, place, effort, twin=not caught)
+        try:
+            found = _trace(question, held, place, effort, twin=not caught)
+        except QueryError:
+            if held is kind:
+                raise
+            continue  # a question about people
         if found is None:
-            return None
-        walked.append({**found, "pair": f"{kind.name}: {pair.name}"})
+            continue
+        walked.append({**found, "pair": f"{held.name}: {PAIRS[place].name}"})
         if found["verdict"] not in (CONSISTENT, NO_POWER):
             return {**walked[-1], "walked": len(walked)}
         caught = caught or found["twin"]
+    if not walked:
+        return None
     worst = max(walked, key=lambda item: float(item["reached"]))
     return {**worst, "twin": caught, "verdict": CONSISTENT if caught else NO_POWER, "walked": len(walked)}
 

@@ -133,7 +133,8 @@ def _counts(mechanism: Any, _: Counts) -> Iterator[Specimen]:
     if hasattr(mechanism, "sure_from"):  # where keys are about as likely named as not
         some = dict.fromkeys(named, max(1, mechanism.sure_from // 3))
         gone = others if mechanism.relation is Relation.REPLACE else ()
-        yield Specimen("keys that are named or not", some | {key: some[key] + 1 for key in gone}, some | {key: some[key] + 1 for key in mine})
+        sides = [some | {key: some[key] + 1 for key in more} for more in (gone, mine)]
+        yield Specimen("keys that are named or not", *sides)
     if hasattr(mechanism, "least_lead"):
         yield from _leads(mechanism)
     if mechanism.relation is Relation.REPLACE:
