@@ -109,6 +109,7 @@ PAIRS = (
     Pair("three at the bottom or at the top, somebody at the top", (BOTTOM, TOP), (TOP,), people=3),
     Pair("six at either end of the proposed step, somebody at its end", (BOTTOM, PROPOSED), (PROPOSED,), people=6),
     Pair("twelve just over the bottom or at the top, somebody at the bottom", (OVER_BOTTOM, TOP), (BOTTOM,), people=12),
+    Pair("fifty at the bottom or just under the top, somebody at the top", (BOTTOM, UNDER_TOP), (TOP,), people=50),
     Pair("ninety at the bottom or just under the top, somebody at the top", (BOTTOM, UNDER_TOP), (TOP,), people=90),
 )
 
