@@ -12,8 +12,9 @@ EFFORT = Effort(seconds=9.0, most=3_000)  # no case needs so long, so a busy mac
 
 
 def run(question, kind=0, place=0, effort=EFFORT):
-    methods = {"replay": inquiry._replay, "pathwise": inquiry._trace, "exact": inquiry._list, "sampled": inquiry._sample}
-    return {name: method(question, KINDS[kind], place, effort) for name, method in methods.items()}
+    methods = {"replay": inquiry._replay, "exact": inquiry._list, "sampled": inquiry._sample}
+    found = {name: method(question, KINDS[kind], place, effort) for name, method in methods.items()}
+    return {**found, "pathwise": inquiry._trace(question, KINDS[kind], place)}
 
 
 def test_a_count_of_people_is_tight_by_every_method():
@@ -40,7 +41,7 @@ def test_private_keys_are_not_replayed_and_large_worlds_not_listed():
     assert found["replay"] is None
     assert found["exact"] is None
     assert found["sampled"]["verdict"] == "no power"
-    traced = inquiry._trace(Question("mean", ", by private keys"), KINDS[0], 3, EFFORT)
+    traced = inquiry._trace(Question("mean", ", by private keys"), KINDS[0], 3)
     assert traced["twin"], traced
 
 

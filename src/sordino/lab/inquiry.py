@@ -7,10 +7,9 @@ from contextlib import ExitStack
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache, partial
-from typing import Any
 
 from sordino.errors import QueryError
-from sordino.lab.case import NO_POWER, Case, Effort, Found, certified, listed, powered, replayed, sampled, traced, unaudited
+from sordino.lab.case import Case, Effort, Found, certified, listed, powered, replayed, sampled, traced, unaudited, until
 from sordino.lab.conversation import Conversation, reading
 from sordino.lab.finding import CONSISTENT, REFUTED
 from sordino.lab.pathwise import pathwise
@@ -99,38 +98,25 @@ def _replay(question: Question, kind: Kind, place: int, effort: Effort) -> Found
 
 
 def _trace_all(question: Question, kind: Kind, effort: Effort) -> Found:
-    """Pair after pair: all that the effort says, and more until one has caught the twin. The worst of them, and how many were walked.
-
-    Where few kinds are audited rows come next: a person in several groups pays for all of them, and few of a group's own bounds bind.
-    """
+    """Every pair; where one kind is audited rows come next: a person in several groups pays for all, and few bounds bind in each."""
     kinds = dict.fromkeys([kind, KINDS[1]] if effort.kinds == 1 else [kind])
     chosen = [(held, place) for held in kinds for place, pair in enumerate(PAIRS) if pair.fits(held)]
     if question.place.startswith(", by"):
-        chosen.sort(key=lambda item: item[0] is kind)  # in groups rows are more likely to show something
-    walked: list[dict[str, Any]] = []
-    caught = False
-    for held, place in chosen:
-        if caught and len(walked) >= effort.pairs:
-            break
-        try:
-            found = _trace(question, held, place, effort, twin=not caught)
-        except QueryError:
-            if held is kind:
-                raise
-            continue  # a question about people
-        if found is None:
-            continue
-        walked.append({**found, "pair": f"{held.name}: {PAIRS[place].name}"})
-        if found["verdict"] not in (CONSISTENT, NO_POWER):
-            return {**walked[-1], "walked": len(walked)}
-        caught = caught or found["twin"]
-    if not walked:
-        return None
-    worst = max(walked, key=lambda item: float(item["reached"]))
-    return {**worst, "twin": caught, "verdict": CONSISTENT if caught else NO_POWER, "walked": len(walked)}
+        chosen.sort(key=lambda item: item[0] is kind)
+    walks = [(f"{held.name}: {PAIRS[place].name}", partial(_asked, question, held, place, held is kind)) for held, place in chosen]
+    return until(walks, effort)
 
 
-def _trace(question: Question, kind: Kind, place: int, effort: Effort, *, twin: bool = True) -> Found:
+def _asked(question: Question, kind: Kind, place: int, must: bool, twin: bool) -> Found:
+    try:
+        return _trace(question, kind, place, twin=twin)
+    except QueryError:
+        if must:
+            raise
+        return None  # a question about people
+
+
+def _trace(question: Question, kind: Kind, place: int, *, twin: bool = True) -> Found:
     tables = _tables(PAIRS[place], kind)
     queries = [question.ask(side) for side in tables]
     plan = _settled(queries[0])

@@ -134,7 +134,7 @@ def _counts(mechanism: Any, _: Counts) -> Iterator[Specimen]:
         some = dict.fromkeys(named, max(1, mechanism.sure_from // 3))
         gone = others if mechanism.relation is Relation.REPLACE else ()
         sides = [some | {key: some[key] + 1 for key in more} for more in (gone, mine)]
-        yield Specimen("keys that are named or not", *sides)
+        yield Specimen("keys that are named or not", sides[0], sides[1])
     if hasattr(mechanism, "least_lead"):
         yield from _leads(mechanism)
     if mechanism.relation is Relation.REPLACE:

@@ -325,7 +325,7 @@ class _CellTree:
             log += float(logs[place])
             return place
 
-        self.mechanism.release(self.ask, draw)
+        self.mechanism.release(self.ask, draw)  # type: ignore[arg-type]
         cells = tuple(sorted(spans))
         self.chances[cells] = float(np.logaddexp(self.chances.get(cells, -math.inf), log))
 
