@@ -20,8 +20,10 @@ from sordino.privacy.families import LaplaceLaw
 from sordino.statistics.port import Priced
 from sordino.summaries import Value
 
-# the bounds of its rounds, its curvature and its row lengths are not attained by one row at once; twice the price would still be seen
-LEAST = {"regress by logistic loss": 0.5}
+# Why less than nine tenths of a price is shown; the campaign shows that twice the price would still be seen.
+# logistic: a row attains the bound of a round where its outcome is certain, and that of the curvature where it is open
+# ranks: the noise is for a row that is exchanged, which the cut to a drawn size can make of one that comes; who only comes moves half
+LEAST = {"regress by logistic loss": 0.5, "rank test of differences": 0.5, "rank test of two groups": 0.35}
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,9 @@ EFFORT = Effort(seconds=9.0, most=3_000)  # no case needs so long, so a busy mac
 
 
 def run(question, kind=0, place=0, effort=EFFORT):
-    methods = {"replay": inquiry._replay, "pathwise": inquiry._trace, "exact": inquiry._list, "sampled": inquiry._sample}
-    return {name: method(question, KINDS[kind], place, effort) for name, method in methods.items()}
+    methods = {"replay": inquiry._replay, "exact": inquiry._list, "sampled": inquiry._sample}
+    found = {name: method(question, KINDS[kind], place, effort) for name, method in methods.items()}
+    return {**found, "pathwise": inquiry._trace(question, KINDS[kind], place)}
 
 
 def test_a_count_of_people_is_tight_by_every_method():
@@ -40,15 +41,18 @@ def test_private_keys_are_not_replayed_and_large_worlds_not_listed():
     assert found["replay"] is None
     assert found["exact"] is None
     assert found["sampled"]["verdict"] == "no power"
-    traced = inquiry._trace(Question("mean", ", by private keys"), KINDS[0], 3, EFFORT)
+    traced = inquiry._trace(Question("mean", ", by private keys"), KINDS[0], 3)
     assert traced["twin"], traced
 
 
 def test_a_question_is_asked_of_every_kind_and_pair(monkeypatch):
     monkeypatch.setattr(inquiry, "questions", lambda *_: iter([Question("count"), Question("odd", problem="nobody knows")]))
     found = list(inquiry.question_cases(Effort()))
-    traced = sum(pair.fits(kind) for kind in KINDS for pair in PAIRS)
-    assert len(found) == 4 * (1 + 3 * inquiry.SAMPLED) + traced + 4
+    assert len(found) == 4 * (1 + 1 + 3 * inquiry.SAMPLED) + 4
+    every = inquiry._trace_all(Question("count"), KINDS[0], Effort())
+    assert every["walked"] == len(PAIRS)
+    assert inquiry._trace_all(Question("count"), KINDS[0], QUICK)["walked"] < len(PAIRS)  # until the twin is caught
+    assert every["twin"]
     assert sum(case.run(QUICK) == {"verdict": UNKNOWN, "witness": "nobody knows"} for case in found if case.subject == "odd") == 4
     certificate = partial(inquiry._certify, Question("count"), KINDS[0])
     assert certificate(QUICK)["verdict"] == "consistent"

@@ -1,12 +1,14 @@
 """The registry of questions knows every statistic, and says so when it does not."""
 
 import inspect
+import pkgutil
+from importlib import import_module
 
 import pytest
 
 from sordino import statistics
 from sordino.lab.population import KINDS, PAIRS, declared, sides
-from sordino.lab.question import EXAMPLES, NOT_STATISTICS, examples, questions
+from sordino.lab.question import EXAMPLES, NOT_STATISTICS, Question, examples, questions
 from sordino.session.table import table
 
 
@@ -23,6 +25,19 @@ def test_every_statistic_has_a_question_that_can_be_asked(people):
     names = {name for name in statistics.__all__ if inspect.isfunction(getattr(statistics, name))} - set(NOT_STATISTICS)
     assert names <= {call[0] for question in asked for call in examples()[question.name].values()}
     assert len({str(question) for question in asked}) == len(asked)
+
+
+def test_every_class_of_statistics_is_asked_for(people):
+    """Found by walking the folder, also those that only SQL, tests and comparisons make."""
+    kinds = set()
+    for module in pkgutil.iter_modules(statistics.__path__):
+        for thing in vars(import_module(f"sordino.statistics.{module.name}")).values():
+            ours = inspect.isclass(thing) and thing.__module__.startswith("sordino.statistics")
+            if ours and hasattr(thing, "ways") and hasattr(thing, "question") and not getattr(thing, "_is_protocol", False):
+                kinds.add(thing)
+    asked = {type(made) for name in examples() for made in Question(name).ask(people).asked.statistics.values()}
+    assert {kind.__name__ for kind in kinds - asked} == set()
+    assert len(kinds) > 20
 
 
 def test_every_mechanism_that_can_answer_is_among_them(people):

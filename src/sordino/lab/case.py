@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import partial
@@ -21,7 +21,7 @@ from sordino.lab.finding import CONSISTENT, REFUTED
 from sordino.lab.louder import claimed_by, louder
 from sordino.lab.pathwise import Trace, pathwise
 from sordino.lab.simulation import outcomes
-from sordino.lab.specimen import WIDE, specimens, variant
+from sordino.lab.specimen import WIDE, Specimen, specimens, variant
 from sordino.mechanisms import catalog
 from sordino.noise import draw
 from sordino.session.own import owned
@@ -42,6 +42,7 @@ __all__ = [
     "sampled",
     "traced",
     "unaudited",
+    "until",
 ]
 
 Found = dict[str, Any] | None  # plain values, or None where a method does not apply
@@ -106,7 +107,7 @@ def _cases(mechanism: Any, wide: Any, effort: Effort) -> Iterator[Case]:
     make = partial(Case, "mechanism", _label(mechanism), f"{float(epsilon):.4g}")
     yield make("all neighbours", "certificate", partial(_certify, wide))
     try:
-        pairs, traces = specimens(mechanism), specimens(wide)
+        pairs = specimens(mechanism)
     except QueryError as missing:
         yield make("no neighbours known", "sampled", partial(unaudited, missing.what))
         return
@@ -115,8 +116,7 @@ def _cases(mechanism: Any, wide: Any, effort: Effort) -> Iterator[Case]:
             yield make(pair.name, "replay", partial(_replay, mechanism, place))
         yield make(pair.name, "exact", partial(_list, mechanism, place))
         yield make(pair.name, "sampled", partial(_sample, mechanism, place))
-    for place, pair in enumerate(traces):
-        yield make(pair.name, "pathwise", partial(_trace, wide, place))
+    yield make("every pair", "pathwise", partial(_trace_all, wide))
 
 
 def unaudited(what: str, effort: Effort) -> Found:
@@ -160,14 +160,39 @@ def _replay(mechanism: Any, place: int, effort: Effort) -> Found:
     return replayed(mechanism, pair.d0, pair.d1, **pair.options)
 
 
-def _trace(mechanism: Any, place: int, effort: Effort) -> Found:
-    pair, cost = specimens(mechanism)[place], mechanism.certificate().cost
+def until(walks: Iterable[tuple[str, Callable[[bool], Found]]], effort: Effort) -> Found:
+    """Pair after pair: as many as the effort says, and more until one has caught the twin. The worst of them, and how many there were."""
+    walked: list[dict[str, Any]] = []
+    caught = False
+    for name, walk in walks:
+        if caught and len(walked) >= effort.pairs:
+            break
+        found = walk(not caught)
+        if found is None:
+            continue
+        walked.append({**found, "pair": name})
+        if found["verdict"] not in (CONSISTENT, NO_POWER):
+            return {**walked[-1], "walked": len(walked)}
+        caught = caught or found["twin"]
+    if not walked:
+        return None
+    worst = max(walked, key=lambda item: float(item["reached"]))
+    return {**worst, "twin": caught, "verdict": CONSISTENT if caught else NO_POWER, "walked": len(walked)}
+
+
+def _trace_all(mechanism: Any, effort: Effort) -> Found:
+    return until([(pair.name, partial(_trace, mechanism, pair)) for pair in specimens(mechanism)], effort)
+
+
+def _trace(mechanism: Any, pair: Specimen, twin: bool) -> Found:
+    cost = mechanism.certificate().cost
 
     def walked(drawn: Any) -> Found:
         asks = [owned(mechanism, data, **pair.options) for data in (pair.d0, pair.d1)]
         return None if drawn is None else traced(pathwise((drawn, asks[0]), (drawn, asks[1]), cost), _claim(mechanism))
 
-    return powered(walked(mechanism), lambda: walked(louder(mechanism)))
+    found = walked(mechanism)
+    return powered(found, lambda: walked(louder(mechanism))) if twin else found
 
 
 def _list(mechanism: Any, place: int, effort: Effort) -> Found:

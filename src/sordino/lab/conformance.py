@@ -36,6 +36,7 @@ __all__ = ["World", "check_mechanism", "check_statistic", "covered", "traced"]
 
 LISTED = 1_000  # outcomes of a small world
 TRIALS = 20_000
+USUAL = 9  # pairs of tables of thirty people, or of nobody
 TIGHT = 1.05  # slack beyond this has a reason, or is a mistake
 DELTA = Fraction(1, 50)
 PLACE_NAMES = ("", ", where", ", by public keys", ", by private keys")
@@ -176,8 +177,10 @@ def covered(turn: int, *, thorough: bool = False, stride: int = 1) -> Iterator[t
     for i, kind in enumerate(EVERY_KIND):
         if (i + turn) % stride:
             continue
-        fitting = [pair for pair in PAIRS if pair.fits(kind)]
+        fitting = [pair for pair in PAIRS[:USUAL] if pair.fits(kind)]
         yield kind, fitting[(i + turn) % len(fitting)]
+        if kind.relation == "add_remove" and kind.rows == kind.groups:  # tables of other sizes, for somebody with a row in each group
+            yield kind, PAIRS[USUAL:][(i + turn) % (len(PAIRS) - USUAL)]
 
 
 def check_statistic(
@@ -221,7 +224,7 @@ def _asking(statistic: Any) -> tuple[Asked, tuple[str, ...], str]:
     if isinstance(statistic, Custom):
         return lambda place: place.apply(statistic, "income"), (), getattr(statistic.function, "__name__", "a statistic of one's own")
     if hasattr(statistic, "ways") and hasattr(statistic, "question"):
-        known = {"income", "age", "ok", "born", "sex", "zip", "person"}
+        known = {"income", "age", "ok", "born", "job", "sex", "zip", "person"}
         extra = tuple(name for name in statistic.columns if name not in known)
         return lambda place: place.agg(answer=statistic), extra, statistic.label
     if isinstance(statistic, Question):

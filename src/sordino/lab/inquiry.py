@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import cache, partial
 
 from sordino.errors import QueryError
-from sordino.lab.case import Case, Effort, Found, certified, listed, powered, replayed, sampled, traced, unaudited
+from sordino.lab.case import Case, Effort, Found, certified, listed, powered, replayed, sampled, traced, unaudited, until
 from sordino.lab.conversation import Conversation, reading
 from sordino.lab.finding import CONSISTENT, REFUTED
 from sordino.lab.pathwise import pathwise
@@ -31,7 +31,7 @@ SAMPLED = 3  # pairs that are sampled, too; the others are traced
 
 
 def question_cases(effort: Effort) -> Iterator[Case]:
-    """Every question this package can answer, people and rows, both relations, three hostile neighbours."""
+    """Every question this package can answer, people and rows, both relations, hostile neighbours."""
     for kind in KINDS[: effort.kinds]:
         for question in questions(_tables(PAIRS[0], kind)[0], PRICE, DELTA):
             make = partial(Case, "statistic", str(question), f"{float(PRICE):.4g}")
@@ -39,11 +39,10 @@ def question_cases(effort: Effort) -> Iterator[Case]:
                 yield make(f"{kind.name}: cannot be asked", "sampled", partial(unaudited, question.problem))
                 continue
             yield make(f"{kind.name}: all neighbours", "certificate", partial(_certify, question, kind))
-            for place, pair in [item for item in enumerate(PAIRS) if item[1].fits(kind)]:
-                yield make(f"{kind.name}: {pair.name}", "pathwise", partial(_trace, question, kind, place))
+            yield make(f"{kind.name}: every pair", "pathwise", partial(_trace_all, question, kind))
+            for place, pair in [item for item in enumerate(PAIRS[: min(effort.pairs, SAMPLED)]) if item[1].fits(kind)]:
                 for method, run in (("replay", _replay), ("exact", _list), ("sampled", _sample)):
-                    if place < min(effort.pairs, SAMPLED):
-                        yield make(f"{kind.name}: {pair.name}", method, partial(run, question, kind, place))
+                    yield make(f"{kind.name}: {pair.name}", method, partial(run, question, kind, place))
 
 
 @cache
@@ -98,7 +97,26 @@ def _replay(question: Question, kind: Kind, place: int, effort: Effort) -> Found
     return None if plan is None or _secret(plan) else replayed(question.ask, *tables, epsilon=PRICE, delta=DELTA)
 
 
-def _trace(question: Question, kind: Kind, place: int, effort: Effort) -> Found:
+def _trace_all(question: Question, kind: Kind, effort: Effort) -> Found:
+    """Every pair; where one kind is audited rows come next: a person in several groups pays for all, and few bounds bind in each."""
+    kinds = dict.fromkeys([kind, KINDS[1]] if effort.kinds == 1 else [kind])
+    chosen = [(held, place) for held in kinds for place, pair in enumerate(PAIRS) if pair.fits(held)]
+    if question.place.startswith(", by"):
+        chosen.sort(key=lambda item: item[0] is kind)
+    walks = [(f"{held.name}: {PAIRS[place].name}", partial(_asked, question, held, place, held is kind)) for held, place in chosen]
+    return until(walks, effort)
+
+
+def _asked(question: Question, kind: Kind, place: int, must: bool, twin: bool) -> Found:
+    try:
+        return _trace(question, kind, place, twin=twin)
+    except QueryError:
+        if must:
+            raise
+        return None  # a question about people
+
+
+def _trace(question: Question, kind: Kind, place: int, *, twin: bool = True) -> Found:
     tables = _tables(PAIRS[place], kind)
     queries = [question.ask(side) for side in tables]
     plan = _settled(queries[0])
@@ -112,7 +130,8 @@ def _trace(question: Question, kind: Kind, place: int, effort: Effort) -> Found:
             talks = [(Conversation(drawn), ask) for drawn, ask in zip(plans, asks, strict=True) if drawn is not None]
             return traced(pathwise(talks[0], talks[1], plan.cost), _claim(plan)) if len(talks) == 2 else None
 
-    return powered(walked(PRICE), lambda: walked(2 * PRICE))
+    found = walked(PRICE)
+    return powered(found, lambda: walked(2 * PRICE)) if twin else found
 
 
 def _claim(plan: Settled) -> tuple[float, float]:

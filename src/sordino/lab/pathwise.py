@@ -73,8 +73,8 @@ class Trace:
 
     @property
     def epsilon(self) -> float:
-        pure = self._of("epsilon")
-        return max(math.fsum(loss.there for loss in pure), math.fsum(loss.back for loss in pure))
+        """Along the path that was walked; the other direction has a path of its own."""
+        return math.fsum(loss.there for loss in self._of("epsilon"))
 
     @property
     def mu_squared(self) -> float:
@@ -137,14 +137,15 @@ def pathwise(one: tuple[Any, Ask], other: tuple[Any, Ask], cost: Cost) -> Trace:
     Theorem. If the sum of losses of pure draws exceeds what their parts are charged, the release is not private at its price; likewise
     the sum of mu^2 of Gaussian draws and the delta of the others. Finding nothing proves nothing.
     Proof. Given the outcomes so far both sides draw from the two laws of a turn, so the log-ratio of a path is the sum of theirs, and
-    the path that is walked attains the sum in the first direction; a loss found in the other direction is walked again from the other
-    side. Gaussian log-ratios of one path are jointly Gaussian. QED
+    the path that is walked attains the sum in the first direction. The other direction is walked from the other side, with the outcomes
+    that are best there: what is drawn later may depend on them. Gaussian log-ratios of one path are jointly Gaussian. QED
     """
     found = _walk(one, other, cost)
-    if found.wrong == "epsilon" and math.fsum(s.loss.there for s in found.shares if s.kind == "epsilon") < found.epsilon:
-        back = _walk(other, one, cost)
-        return back if back.wrong else Trace(found.charge, tuple(s for s in back.shares), back.problem)
-    return found
+    told = [share.loss for share in found.shares if not share.loss.nothing]
+    if found.wrong or (len(told) < 2 and all(loss.back <= loss.there for loss in told)):
+        return found  # one draw is the same draw from either side
+    back = _walk(other, one, cost)
+    return max(found, back, key=lambda trace: (bool(trace.wrong), trace.reached))
 
 
 def _walk(one: tuple[Any, Ask], other: tuple[Any, Ask], cost: Cost) -> Trace:

@@ -6,25 +6,27 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["EVERY_KIND", "KINDS", "PAIRS", "Kind", "Pair", "declared", "sides"]
+__all__ = ["EVERY_KIND", "KINDS", "PAIRS", "PROPOSE", "Kind", "Pair", "declared", "sides"]
 
 PEOPLE = 30
-TOP = {"income": 1_000_000.0, "age": 120, "ok": True, "born": "2020-12-31"}
-MIDDLE = {"income": 500_000.0, "age": 60, "ok": True, "born": "1985-06-30"}
-BOTTOM = {"income": 0.0, "age": 0, "ok": False, "born": "1950-01-01"}
-UNDER_TOP = {"income": 999_999.9999, "age": 119, "ok": True, "born": "2020-12-30"}
-OVER_BOTTOM = {"income": 0.0001, "age": 1, "ok": False, "born": "1950-01-02"}
+TOP = {"income": 1_000_000.0, "age": 120, "ok": True, "born": "2020-12-31", "job": "a"}
+MIDDLE = {"income": 500_000.0, "age": 60, "ok": True, "born": "1985-06-30", "job": "b"}
+BOTTOM = {"income": 0.0, "age": 0, "ok": False, "born": "1950-01-01", "job": "c"}
+UNDER_TOP = {"income": 999_999.9999, "age": 119, "ok": True, "born": "2020-12-30", "job": "d"}
+OVER_BOTTOM = {"income": 0.0001, "age": 1, "ok": False, "born": "1950-01-02", "job": "e"}
+PROPOSE = {"income": 100_000, "age": 12, "born": 2_000}  # bounds on the local sensitivity for a test to try
+PROPOSED = {"income": 100_000.0, "age": 12, "ok": True, "born": "1955-06-24", "job": "f"}  # so far from the bottom
 CELLS = (("z0", "f"), ("z1", "m"), ("z2", "x"))
 CROSSED = (("z1", "f"), ("z2", "m"), ("z0", "x"))  # of every second person, so that groups have ties
 NEW = (("y0", "f"), ("y1", "m"), ("y2", "x"))  # keys nobody else holds
 NAN, INF = float("nan"), float("inf")
 STRANGE: tuple[dict[str, Any], ...] = (
-    {"income": "n/a", "age": "?", "ok": "perhaps", "born": "soon"},
-    {"income": NAN, "age": INF, "ok": None, "born": None},
-    {"income": 1e308, "age": 10**40, "ok": 3 + 4j, "born": 7},
-    {"income": -0.0, "age": -INF, "ok": [1], "born": ""},
-    {"income": b"12", "age": " 7 ", "ok": True, "born": "1980-01-01"},
-    {"income": None, "age": None, "ok": None, "born": None},
+    {"income": "n/a", "age": "?", "ok": "perhaps", "born": "soon", "job": "?"},
+    {"income": NAN, "age": INF, "ok": None, "born": None, "job": None},
+    {"income": 1e308, "age": 10**40, "ok": 3 + 4j, "born": 7, "job": 7},
+    {"income": -0.0, "age": -INF, "ok": [1], "born": "", "job": ""},
+    {"income": b"12", "age": " 7 ", "ok": True, "born": "1980-01-01", "job": " a"},
+    {"income": None, "age": None, "ok": None, "born": None, "job": None},
 )
 
 Row = dict[str, Any]
@@ -70,10 +72,11 @@ class Pair:
     cells: tuple[tuple[str, str], ...] = CELLS
     plenty: bool = False
     everywhere: bool = False  # a row in each of as many cells as count
+    people: int = PEOPLE
 
     def fits(self, kind: Kind) -> bool:
         """Where somebody changes, somebody must have been there, and as many as are declared."""
-        return bool(self.values) or kind.relation == "add_remove"
+        return kind.relation == "add_remove" or (bool(self.values) and self.people == PEOPLE)
 
     def brought(self, kind: Kind) -> list[Row]:
         """The rows of one person: the worst allocation of those that count, one in each group, or three in each of three cells."""
@@ -99,6 +102,15 @@ PAIRS = (
     Pair("all at the bottom, somebody at the top everywhere", (BOTTOM, BOTTOM), (TOP,), everywhere=True),
     Pair("half at either end, somebody at the bottom everywhere", (TOP, BOTTOM), (BOTTOM,), everywhere=True),
     Pair("nobody, somebody at the top", (), (TOP,)),
+    Pair("half at the bottom, half just under the top, somebody at the top", (BOTTOM, UNDER_TOP), (TOP,)),
+    # small and large tables, for noise whose fit depends on how many rows there are
+    Pair("two just over the bottom, somebody at the bottom", (OVER_BOTTOM,), (BOTTOM,), people=2),
+    Pair("three just under the top, somebody at the top", (UNDER_TOP,), (TOP,), people=3),
+    Pair("three at the bottom or at the top, somebody at the top", (BOTTOM, TOP), (TOP,), people=3),
+    Pair("six at either end of the proposed step, somebody at its end", (BOTTOM, PROPOSED), (PROPOSED,), people=6),
+    Pair("twelve just over the bottom or at the top, somebody at the bottom", (OVER_BOTTOM, TOP), (BOTTOM,), people=12),
+    Pair("fifty at the bottom or just under the top, somebody at the top", (BOTTOM, UNDER_TOP), (TOP,), people=50),
+    Pair("ninety at the bottom or just under the top, somebody at the top", (BOTTOM, UNDER_TOP), (TOP,), people=90),
 )
 
 
@@ -106,8 +118,8 @@ def sides(pair: Pair, kind: Kind) -> tuple[Columns, Columns]:
     """The two neighbouring tables. A row that comes or changes is the first of the person's rows."""
     halves = len(pair.values)
     people = [
-        {"person": f"p{i}", "zip": zip_, "sex": sex, **pair.values[halves * i // PEOPLE]}
-        for i in range(PEOPLE if halves else 0)
+        {"person": f"p{i}", "zip": zip_, "sex": sex, **pair.values[halves * i // pair.people]}
+        for i in range(pair.people if halves else 0)
         for zip_, sex in (CROSSED if i % 2 else CELLS)
     ]
     brought = pair.brought(kind)
@@ -134,7 +146,7 @@ def declared(kind: Kind) -> dict[str, Any]:
         "relation": kind.relation,
         "bounds": {"income": (0, 1_000_000), "born": ("1950-01-01", "2020-12-31")},
         "columns": {"age": {"type": "int", "bounds": (0, 120)}, "ok": "bool", "born": "date"},
-        "keys": {"sex": ["m", "f", "x"]},
+        "keys": {"sex": ["m", "f", "x"], "job": ["a", "b", "c", "d", "e", "f"]},
         "budget": Budget(epsilon=1_000_000, delta=0.5),
         "ledger": ":memory:",
     }

@@ -15,16 +15,21 @@ from typing import Any
 
 from sordino import statistics
 from sordino.errors import QueryError
+from sordino.lab.population import PROPOSE
 from sordino.session.query import Query
+from sordino.statistics.presence import Present
+from sordino.statistics.rank_test import RankTest
+from sordino.statistics.second_moment import KINDS, Pair
 
 __all__ = ["PLACES", "Question", "examples", "questions"]
 
 TOP = 1_000_000
 rich = statistics.statistic(sensitivity=1, bounds=(0, TOP))(lambda x: int((x > TOP / 2).sum()))
 largest = statistics.statistic(bounds=(0, TOP))(lambda x: float(x.max()) if len(x) else 0.0)
-largest.sensitivity_at(lambda x, k: TOP)
+# whoever comes is at most at the top, and k + 1 who leave uncover the (k + 2)nd largest
+largest.sensitivity_at(lambda x, k: TOP - (sorted(x)[-k - 2] if len(x) > k + 1 else 0))
 
-Call = tuple[str, tuple[Any, ...], dict[str, Any]]  # a statistic, its parameters, those with names
+Call = tuple[Any, tuple[Any, ...], dict[str, Any]]  # a statistic by its name or class, its parameters, those with names
 EXAMPLES: dict[str, tuple[tuple[str, tuple[Any, ...], dict[str, Any]], ...]] = {
     "apply": ((" a count of one's own", (rich, "income"), {}), (" a maximum of one's own", (largest, "income"), {})),
     "counts": (("", (["age > 10", "age > 50 AND ok"],), {}),),
@@ -40,7 +45,7 @@ EXAMPLES: dict[str, tuple[tuple[str, tuple[Any, ...], dict[str, Any]], ...]] = {
     "quantiles": (("", ("income", ["0.25", "0.5", "0.75"]), {}),),
     "min": (("", ("age",), {}),),
     "mode": (("", ("sex",), {}), (" of private keys", ("zip",), {})),
-    "top_k": (("", ("sex", 2), {}), (" of private keys", ("zip", 1), {})),
+    "top_k": (("", ("job", 2), {}), (" of private keys", ("zip", 1), {})),
     "histogram": (
         ("", ("sex",), {}),
         (" of private keys", ("zip",), {}),
@@ -49,6 +54,14 @@ EXAMPLES: dict[str, tuple[tuple[str, tuple[Any, ...], dict[str, Any]], ...]] = {
         (" of edges", ("age",), {"bins": [0, 18, 65, 120]}),
     ),
 }
+# statistics that no function of that room makes: SQL, sd.tests and comparisons ask for them
+BESIDE: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    **{f"{kind} of two columns": (Pair, (kind, "income", "age")) for kind in KINDS},
+    "count of values": (Present, ("income",)),
+    "rank test of differences": (RankTest, ("income",)),
+    "rank test of two groups": (RankTest, ("income", "ok")),
+}
+GROUPED = {"rank test of two groups": "ok"}  # questions that need groups of their own
 USUAL: dict[str, Any] = {"column": "income", "columns": ["income", "age"], "q": "0.9", "k": 2, "trim": 4}
 TOGETHER: dict[str, dict[str, Call]] = {
     "several at once": {
@@ -67,7 +80,6 @@ PLACES: dict[str, Callable[[Any], Any]] = {
     ", by private keys": lambda table: table.group_by("zip"),
     ", by both": lambda table: table.group_by("sex", "zip"),
 }
-PROPOSE = {"income": 100_000, "age": 12, "born": 2_000}  # bounds on the local sensitivity for a test to try
 NOT_STATISTICS = ("bundles", "plan_steps", "statistic")
 
 
@@ -91,11 +103,13 @@ class Question:
         """The question, asked where the caller stands."""
         asked = examples()[self.name]
         first, given, options = next(iter(asked.values()))
-        if len(asked) == 1 and hasattr(place, first):
+        if self.name in GROUPED:
+            place = place.group_by(GROUPED[self.name])
+        if len(asked) == 1 and isinstance(first, str) and hasattr(place, first):
             made = getattr(place, first)(*given, **options)
             query: Query = getattr(made, "query", made)  # a question whose answers are computed with holds the one that is released
             return query
-        return place.agg(**{label: getattr(statistics, name)(*parts, **named) for label, (name, parts, named) in asked.items()})  # type: ignore[no-any-return]
+        return place.agg(**{label: _made(name)(*parts, **named) for label, (name, parts, named) in asked.items()})  # type: ignore[no-any-return]
 
     @property
     def propose(self) -> int | None:
@@ -104,9 +118,13 @@ class Question:
         return next((PROPOSE[part] for part in (*given, *options.values()) if part in tuple(PROPOSE)), None)
 
 
+def _made(name: Any) -> Any:
+    return getattr(statistics, name) if isinstance(name, str) else name
+
+
 @lru_cache(maxsize=1)
 def examples() -> dict[str, dict[str, Call]]:
-    """Every statistic with parameters that fit the table of people, by their usual names where no example is given, and several at once."""
+    """Every statistic with parameters that fit the table of people, by their usual names where no example is given; several at once."""
     out: dict[str, dict[str, Call]] = {}
     for name in statistics.__all__:
         made = getattr(statistics, name)
@@ -114,7 +132,7 @@ def examples() -> dict[str, dict[str, Call]]:
             needed = [p.name for p in inspect.signature(made).parameters.values() if p.default is p.empty]
             usual = ("", (), {parameter: USUAL[parameter] for parameter in needed if parameter in USUAL})
             out |= {name + label: {"answer": (name, given, options)} for label, given, options in EXAMPLES.get(name) or (usual,)}
-    return out | TOGETHER
+    return out | {name: {"answer": (kind, given, {})} for name, (kind, given) in BESIDE.items()} | TOGETHER
 
 
 def questions(table: Any, epsilon: Any = 1, delta: Any = Fraction(1, 50)) -> Iterator[Question]:

@@ -93,6 +93,9 @@ def _values(mechanism: Any, request: Value) -> Iterator[Specimen]:
         yield Specimen("all at the threshold, together", here, [v + far for v in here])
         below = [mechanism.threshold - 2 * far] * (size - 1) + [mechanism.threshold + far]
         yield Specimen("the last one above", below, [*(v + far for v in below[:-1]), below[-1] + back])
+        high = math.ceil(8 * max(mechanism.scales))  # only a threshold that is drawn high keeps the first ones below and reaches the last
+        above = [mechanism.threshold + high] * (size - 1) + [mechanism.threshold]
+        yield Specimen("the first ones high, the last one low", above, [*(v + far for v in above[:-1]), above[-1] + back])
         return
     for name, base in (("from zero", 0), ("below zero", -7 * far), ("far out", 10**6 * far)):
         if size == 1:
@@ -112,10 +115,11 @@ def _scores(mechanism: Any, _: Scores) -> Iterator[Specimen]:
     yield Specimen("all ties", [0] * (5 + more), [far, *[back] * (4 + more)])
     if hasattr(mechanism, "k") and hasattr(mechanism, "rate"):  # drawn together: leaders far before a crowd that most sequences end in
         k, step = mechanism.k, mechanism.reach
-        gap = math.ceil((math.log(CROWD) + 9) / float(mechanism.rate)) + step
-        still = [step + gap * (k - 1 - place) for place in range(k)] + [0] * CROWD
         ways = [0] * (k - 2) + [1, 0 if mechanism.monotone else -1] + [1] * CROWD
-        yield Specimen("leaders before a crowd", still, [score + far * way for score, way in zip(still, ways, strict=True)])
+        for name, before in (("leaders before a crowd", 1), ("leaders near a crowd", 2)):  # losses are cut, the sooner the higher the price
+            gap = math.ceil((math.log(CROWD) + 9) / float(before * mechanism.rate)) + step
+            still = [step + gap * (k - 1 - place) for place in range(k)] + [0] * CROWD
+            yield Specimen(name, still, [score + far * way for score, way in zip(still, ways, strict=True)])
 
 
 def _counts(mechanism: Any, _: Counts) -> Iterator[Specimen]:
@@ -126,6 +130,13 @@ def _counts(mechanism: Any, _: Counts) -> Iterator[Specimen]:
     mine, others = named[:keys], named[keys : 2 * keys]
     level = max(getattr(mechanism, "threshold", 0) - rows, 2 * rows)
     crowd = dict.fromkeys(named, level)
+    if hasattr(mechanism, "sure_from"):  # where keys are about as likely named as not
+        some = dict.fromkeys(named, max(1, mechanism.sure_from // 3))
+        gone = others if mechanism.relation is Relation.REPLACE else ()
+        sides = [some | {key: some[key] + 1 for key in more} for more in (gone, mine)]
+        yield Specimen("keys that are named or not", sides[0], sides[1])
+    if hasattr(mechanism, "least_lead"):
+        yield from _leads(mechanism)
     if mechanism.relation is Relation.REPLACE:
         moved = {key: level + (rows if key in mine else 0) for key in named}
         yield Specimen("rows that change keys", moved, {key: level + (rows if key in others else 0) for key in named})
@@ -136,6 +147,16 @@ def _counts(mechanism: Any, _: Counts) -> Iterator[Specimen]:
     yield Specimen("a person more in every key", crowd, {key: level + (rows if key in mine else 0) for key in named})
     yield Specimen("keys nobody else holds", {}, dict.fromkeys(mine, rows), new_key=True)
     yield Specimen("a lead of one", {named[0]: level + 1, named[-1]: level}, {named[0]: level + 1, named[-1]: level + rows})
+
+
+def _leads(mechanism: Any) -> Iterator[Specimen]:
+    """The last of the winners leads by a few people, and by one more."""
+    rows, replaced = mechanism.max_rows, mechanism.relation is Relation.REPLACE
+    for near in range(4):
+        ahead, behind = (1 + 2 * near) * rows + 1, rows if replaced else 0
+        first = {f"k{i}": 10**6 for i in range(mechanism.k - 1)}
+        lead = ahead if replaced else near * rows + 1
+        yield Specimen(f"a lead of {near} people", {**first, "last": lead, "next": behind}, {**first, "last": lead + rows, "next": 0})
 
 
 def _columns(top: int, relation: Relation, rows: int) -> Iterator[tuple[str, list[int], list[int]]]:
@@ -158,6 +179,8 @@ def _ranks(mechanism: Any, _: RankWindow | Values) -> Iterator[Specimen]:
 def _beside(mechanism: Any) -> Iterator[Specimen]:
     """A heap beside each end, and somebody who joins at the end itself or moves there: the pair that attains most quantiles' price."""
     low, high, more = mechanism.low, mechanism.high, mechanism.max_rows
+    if hasattr(mechanism, "rank"):
+        yield from _between(mechanism)
     levels = getattr(mechanism, "levels", None) or (getattr(mechanism, "q", Fraction(1, 2)),)
     inner = [min(max(q, Fraction(1, 100)), Fraction(99, 100)) for q in levels]
     heap = math.ceil(more * max(max(q / (1 - q), (1 - q) / q) for q in inner)) + 1
@@ -166,6 +189,15 @@ def _beside(mechanism: Any) -> Iterator[Specimen]:
         gone, where = [far] * more if mechanism.relation is Relation.REPLACE else [], "the bottom" if end == low else "the top"
         for name, size in sizes.items():
             yield Specimen(f"{name} beside {where}", [near] * size + gone, [near] * size + [end] * more)
+
+
+def _between(mechanism: Any) -> Iterator[Specimen]:
+    """The rank's own rows at one end or beside it, as many at the other end: all points between are pushed away, the end comes nearer."""
+    m, r, (low, high) = mechanism.max_rows, mechanism.rank, (mechanism.low, mechanism.high)
+    for where, end, near, far in (("the bottom", low, low + 1, high), ("the top", high, high - 1, low)):
+        still = [end] * max(0, r - m - 1) + [near] * min(r, m + 1) + [far] * r
+        gone = [far] * m if mechanism.relation is Relation.REPLACE else []
+        yield Specimen(f"as many as the rank at {where}", still + gone, still + [end] * m)
 
 
 def _vectors(mechanism: Any, _: Stair) -> Iterator[Specimen]:
@@ -187,6 +219,9 @@ def _rows(mechanism: Any, _: Gram | Gradient | Lengths) -> Iterator[Specimen]:
         gone = [[one] * width] * more if swap else []
         yield Specimen(name, [*corners, *gone], [*corners, *[[other] * width] * more])
     yield Specimen("nearly nobody", [[0.0] * width] * more if swap else [], [[1.0] * width] * more)
+    if swap:  # the products that change sign are most when half of the factors do; with the target alone its own products
+        for name, turned in (("half of the signs", width // 2), ("the sign of the target", 1)):
+            yield Specimen(f"{name} turned", [[1.0] * width] * more, [[1.0] * (width - turned) + [-1.0] * turned] * more)
 
 
 def _ladder(mechanism: Any, request: Stair | Nearness) -> Iterator[Specimen]:
@@ -199,12 +234,23 @@ def _ladder(mechanism: Any, request: Stair | Nearness) -> Iterator[Specimen]:
             yield Specimen(f"distance {near} and {near + 1}", Near(near, "x"), Near(near + 1, "x"))
         yield Specimen("another answer at distance 0", Near(0, "x"), Near(0, "y"))
         return
+    if isinstance(request, Nearness):
+        yield from _proposed(mechanism)
     for relation in Relation:
         for statistic in SMALL:
             options = {"statistic": statistic, "bounds": (0, WIDE), "resolution": _resolution(mechanism), "relation": relation.value}
             for name, d0, d1 in _columns(WIDE, relation, 1):
                 if statistic == "median" or name == "bimodal":
                     yield Specimen(f"{statistic}, {name}, {relation.value}", d0, d1, options)
+
+
+def _proposed(mechanism: Any) -> Iterator[Specimen]:
+    """Somebody moves the median by exactly what was proposed, on tables that are ever farther from one where more is possible."""
+    options = {"statistic": "median", "bounds": (0, WIDE), "resolution": _resolution(mechanism), "relation": Relation.ADD_REMOVE.value}
+    for size in (1, 2, 3):
+        rows = [0] * size + [math.floor(mechanism.propose)] * size
+        yield Specimen(f"median, {size} at either end of the proposed step", rows, [*rows, rows[-1]], options)
+        yield Specimen(f"median, {size} at either end of the proposed step, one beyond", rows, [*rows, 2 * rows[-1]], options)
 
 
 def _resolution(mechanism: Any) -> Fraction:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import bisect
 import math
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations_with_replacement, islice, permutations
+from itertools import islice, permutations, product
 from typing import Any
 
 import numpy as np
@@ -22,15 +24,17 @@ from sordino.mechanisms.published_bound import PublishedBound
 from sordino.mechanisms.stability import Stability
 from sordino.mechanisms.stable_histogram import StableHistogram
 from sordino.mechanisms.stable_mode import StableMode
-from sordino.privacy.discrete import Bernoulli
+from sordino.privacy.discrete import Bernoulli, UniformInteger
 from sordino.privacy.law import Placed
-from sordino.summaries import Ask, Counts, RankWindow, Scores, Stair
+from sordino.summaries import Ask, Counts, Scores, Stair
 
 __all__ = ["Told", "told"]
 
 FAR = 2**60  # an outcome that no threshold lies beyond
 SURE = 16  # noise lies within so many scales but for less than a millionth
 MOST = 4_000  # tuples of cells that are compared, of those there are
+BRANCHES = 100  # draws of cells that are walked
+PIECES = 9  # tuples of points that are compared in each of them
 Turns = Sequence[tuple[Any, Any]]  # the laws of both sides, draw by draw
 
 
@@ -193,7 +197,8 @@ def _first_above(mechanism: AboveThreshold, one: Ask, other: Ask) -> Told:
     def law_of(bar: Placed[Any], values: Placed[Any]) -> NDArray[np.float64]:
         reach = math.ceil(45 * float(bar.scale))  # type: ignore[arg-type]
         levels = np.arange(int(bar.location) - reach, int(bar.location) + reach + 1)
-        mass = np.diff(mass_upto(bar, int(bar.location), np.append(levels[0] - 1, levels)))
+        lower = np.diff(mass_upto(bar, int(bar.location), np.append(levels[0] - 1, levels[: reach + 1])))
+        mass = np.append(lower, lower[-2::-1])  # symmetric: what is 1 minus nearly 1 would have lost its digits
         places = np.atleast_1d(np.asarray(values.location)).tolist()
         under = [mass_upto(values, place, levels - 1) for place in places]
         over = [mass_upto(values, -place, -levels) for place in places]  # the noise is symmetric: no digits are lost
@@ -255,7 +260,7 @@ def _orders(candidates: int, leaders: list[int]) -> list[tuple[int, ...]]:
 
 
 def _joint(mechanism: JointExponential, one: Ask, other: Ask) -> Told:
-    """Points drawn anywhere on both sides. What is told: a rising tuple, whose loss depends on the cells of both sides it lies in."""
+    """Points drawn anywhere on both sides. What is told: a rising tuple, by the cells it lies in and the chance they were drawn with."""
     count = len(mechanism.levels)
 
     def pin(turn: int, law: Any, _: Any) -> tuple[Any, Any]:
@@ -263,34 +268,93 @@ def _joint(mechanism: JointExponential, one: Ask, other: Ask) -> Told:
         return outcome, outcome
 
     def loss(_: Turns) -> Loss:
-        sides = [[ask(RankWindow(q, mechanism.radius + 1)) for q in mechanism.levels] for ask in (one, other)]
-        known = [mechanism.paths(windows) for windows in sides]
-        ends = sorted({int(end) for cells, _ in known for end in (*cells.first.tolist(), *(cells.last + 1).tolist())} | {mechanism.low})
-        points = [end for end in ends if end <= mechanism.high]
-        tuples = list(islice(combinations_with_replacement(points, count), MOST))
-        logs = []
-        for windows, (cells, paths) in zip(sides, known, strict=True):
-            floor = -mechanism.floor - math.lgamma(count + 1)
-            whole = np.logaddexp(np.logaddexp.reduce(paths.last), floor)
-            walks = _walks(mechanism, cells, windows[0].n, np.array(tuples))
-            logs.append(np.logaddexp(-float(mechanism.rate) * walks, -mechanism.floor) - whole)
-        ratio = logs[0] - logs[1]
+        sides = [_CellTree(mechanism, ask) for ask in (one, other)]
+        ends = sorted({end for side in sides for spans in side.chances for span in spans for end in span})
+        tuples = dict.fromkeys(points for side in sides for spans in side.chances for points in _inside(spans, ends))
+        pairs = [[side.log_density(points) for side in sides] for points in tuples]
+        ratio = np.array([p - q for p, q in pairs if p is not None and q is not None] or [0.0])
         there, back = float(ratio.max()), float(-ratio.min())
         return Loss(max(there, 0.0), max(back, 0.0), 0.0, best=None) if max(there, back) > 1e-12 else NOTHING
 
     return Told(pin, loss)
 
 
-def _walks(mechanism: JointExponential, cells: Any, n: int, tuples: NDArray[np.int64]) -> NDArray[np.float64]:
-    """TV of tuples, by the cells the windows know; a tuple with a point in none of them has its floor only."""
-    place = np.searchsorted(cells.first, tuples, "right") - 1
-    known = ((place >= 0) & (tuples <= cells.last[place])).all(axis=1)
-    offset, length = np.zeros(len(tuples)), np.zeros(len(tuples))
-    for level, q in enumerate(mechanism.levels):
-        at, aim = place[:, level], float(q) * n
-        here = np.minimum(np.maximum(offset, cells.below[at] - aim), cells.upto[at] - aim)
-        offset, length = here, length + np.abs(here - offset)
-    return np.where(known, length + np.abs(offset), np.inf)
+class _CellTree:
+    """The cells that tuples are drawn in, with the chances really handed to the sampler: the likeliest and the rarest, or all.
+
+    A draw of cells is `len(levels) + 1` choices; another decides whether the points are drawn there or anywhere; each point is then
+    uniform on a span. Nothing else is assumed about the mechanism: every branch is walked by releasing once more.
+    """
+
+    def __init__(self, mechanism: JointExponential, ask: Ask) -> None:
+        self.mechanism, self.ask, self.count = mechanism, ask, len(mechanism.levels)
+        self.whole = int(mechanism.measure.total(mechanism.high))
+        self.chances: dict[tuple[tuple[int, int], ...], float] = {}  # the log-chance of spans, one for each point
+        self.anywhere = 0.0
+        left: list[tuple[float, tuple[int, ...]]] = [(0.0, ())]
+        for turn in range(BRANCHES):
+            if not left:
+                break
+            place = 0 if turn % 2 else max(range(len(left)), key=left.__getitem__)  # the likeliest, and the rarest, which tell most
+            self._walk(*left.pop(place), left)
+            left.sort()
+        self.complete = not left
+        self.known = sorted({span for spans in self.chances for span in spans})
+
+    def _walk(self, _: float, known: tuple[int, ...], left: list[tuple[float, tuple[int, ...]]]) -> None:
+        taken: list[int] = []
+        spans: list[tuple[int, int]] = []
+        log = 0.0
+
+        def draw(law: Any) -> int:
+            nonlocal log
+            if isinstance(law, UniformInteger):
+                spans.append((law.low - 1, law.high))
+                return law.low
+            weights = np.asarray(law.weights, float)
+            logs = np.log(np.where(weights > 0, weights, np.nan) / weights.max()) - math.log(float((weights / weights.max()).sum()))
+            if len(taken) == self.count + 1:
+                self.anywhere = math.exp(logs[1])
+                return 0
+            place = known[len(taken)] if len(taken) < len(known) else int(np.nanargmax(logs))
+            if len(taken) >= len(known):
+                for i in np.flatnonzero(weights > 0).tolist():
+                    if i != place:
+                        left.append((-(log + float(logs[i])), (*taken, i)))
+            taken.append(place)
+            log += float(logs[place])
+            return place
+
+        self.mechanism.release(self.ask, draw)  # type: ignore[arg-type]
+        cells = tuple(sorted(spans))
+        self.chances[cells] = float(np.logaddexp(self.chances.get(cells, -math.inf), log))
+
+    def log_density(self, points: Sequence[int]) -> float | None:
+        """ln of the chance of a tuple, by one integer of each point's mass; None where its cells were not walked."""
+        cells = []
+        for point in points:
+            place = bisect.bisect_left(self.known, (point, -1)) - 1
+            cells += [self.known[place]] if place >= 0 and point <= self.known[place][1] else []
+        chance = self.chances.get(tuple(cells)) if len(cells) == self.count else None
+        if chance is None and not self.complete:
+            return None
+        even = math.lgamma(self.count + 1) - self.count * math.log(self.whole) + math.log(self.anywhere)
+        if chance is None:
+            return even
+        orders = sum(math.lgamma(often + 1) for often in Counter(cells).values())
+        spread = sum(math.log(stop - start) for start, stop in cells)
+        return float(np.logaddexp(math.log1p(-self.anywhere) + chance + orders - spread, even))
+
+
+def _inside(spans: Sequence[tuple[int, int]], ends: list[int]) -> Iterator[tuple[int, ...]]:
+    """Tuples in these cells, a point for every piece that the other side's cells cut out of each: a few of them."""
+    pieces = []
+    for start, stop in dict.fromkeys(spans):
+        inner = ends[bisect.bisect_right(ends, start) : bisect.bisect_right(ends, stop)]
+        pieces.append([inner[0], inner[-1], inner[len(inner) // 2]])
+    often = [spans.count(span) for span in dict.fromkeys(spans)]
+    for chosen in islice(product(*pieces), PIECES):
+        yield tuple(point for point, times in zip(chosen, often, strict=True) for _ in range(times))
 
 
 RULES: dict[type, Callable[[Any, Ask, Ask], Told]] = {

@@ -146,7 +146,7 @@ def _hockey(first: float, rate: float, beta: float, lift: int, epsilon: float) -
 
 @lru_cache(maxsize=256)
 def _largest_rate(epsilon: Fraction, delta: Fraction, beta: Fraction, share: Fraction, lift: int) -> Fraction:
-    first, low, high = float(epsilon * share), float(epsilon * (1 - share)), float(epsilon)
+    first, low, high = float(epsilon * share), float(epsilon * (1 - share)), 4 * float(epsilon)  # a large delta allows more than epsilon
     while high - low > 1e-6 * high:
         middle = (low + high) / 2
         holds = _hockey(first, middle, float(beta), lift, float(epsilon)) <= float(delta) * (1 - 1e-9)

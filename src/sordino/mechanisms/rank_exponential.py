@@ -54,15 +54,19 @@ class RankExponential(QuantileExponential):
         return n - near if self.upper else near
 
     def certificate(self) -> Certificate:
-        """A heap of 2r rows or more beside the end, and one person joining at the end itself or moving there."""
-        m, heap = self.max_rows, 2 * self.rank + 2 * self.max_rows
+        """r rows at an end or beside it, as many at the other end, and one person joining at that end or moving there.
+
+        The points between the two heaps, nearly all of them, lie half a rank beyond the target, and who comes pushes them m further
+        away; the end itself lies as many before it and comes nearer.
+        """
+        m, r = self.max_rows, self.rank
         end, near = (self.high, self.high - 1) if self.upper else (self.low, self.low + 1)
         far = self.low if self.upper else self.high
-        before = [near] * heap + [far] * (m if self.relation is Relation.REPLACE else 0)
-        pair = self._pair(before, [near] * heap + [end] * m)
+        still = [end] * max(0, r - m - 1) + [near] * min(r, m + 1) + [far] * r
+        pair = self._pair(still + [far] * (m if self.relation is Relation.REPLACE else 0), still + [end] * m)
         unit = f"{self.relation.value}; at most {m} rows per person"
-        close = float(self.rate) * (heap - self.rank) > math.log(int(self.measure.total(self.high))) - 9 or self.base == "arsinh"
-        reason = "all points beyond so many rows weigh too little to attain the bound" if close else ""
+        small = self.high - self.low < 10**6 * math.exp(self.epsilon) or self.base == "arsinh"
+        reason = "on a small grid no pair of tables attains the bound" if small else ""
         return claim(self, Cost.bounded_range(self.epsilon), pair, assumes=unit, loose=reason)
 
     @classmethod
