@@ -30,8 +30,8 @@ TRUTH = Fraction(10**6)  # at this price an answer on the twin is its exact one
 class Forecast:
     """One statistic's predicted error at one price.
 
-    `half_width` holds with 95% in the statistic's unit, `rmse` is the root mean squared error of the noise, `ranks` the rows within which
-    a quantile's rank is met. `source` says how it is known: "closed form" (the worst table of that many rows where it depends on the
+    `half_width` holds with 95% in the statistic's unit, or is what half of a drawn interval will be with 95%; `rmse` is the root mean
+    squared error of the noise, `ranks` the rows within which a quantile's rank is met, or how many ranks out its ends are aimed. `source` says how it is known: "closed form" (the worst table of that many rows where it depends on the
     table), "twin" (simulated on the public twin), "codebook" (on made-up rows: a guess), or "" when nothing can be said.
     """
 
@@ -75,7 +75,7 @@ class Outlook:
 
     def _truth(self, name: str) -> Any:
         try:
-            return None if self.twin is None else self.twin.values(self.query.by_mechanism(None).settle(TRUTH), name, 1)[0]
+            return None if self.twin is None else self.twin.values(self.query.by_mechanism(None).pointed.settle(TRUTH), name, 1)[0]
         except SordinoError:
             return None
 
@@ -93,13 +93,15 @@ class Outlook:
         if self.twin is None or self.truths[name] is None:
             return known
         many = (GUESSES, GUESSES) if self.twin.guess else (REPEATS, FEW)
-        values = self.twin.values(plan, name, *many)
+        drawn = step.bar == "drawn"
+        values, halves = self.twin.ends(plan, name, *many) if drawn else (self.twin.values(plan, name, *many), None)
         if values.shape[-1] != len(self.truths[name]):
             return known
         worst = [errors[np.isfinite(errors)] for errors in np.abs(values - self.truths[name]).T]
         if not any(len(errors) for errors in worst):
             return known
-        width = float(max(np.quantile(errors, _safe(len(errors))) for errors in worst if len(errors)))
+        spread = worst if halves is None else [half[np.isfinite(half)] for half in halves.T]  # what the ends will be, not the error
+        width = float(max(np.quantile(errors, _safe(len(errors))) for errors in spread if len(errors)))
         rmse = float(max(math.sqrt((errors**2).mean()) for errors in worst if len(errors)))
         return replace(known, half_width=width, rmse=rmse, source="codebook" if self.twin.guess else "twin")
 

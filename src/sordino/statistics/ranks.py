@@ -65,6 +65,7 @@ class Ordered(Priced):
     epsilon: Fraction
     context: Context
     private: bool = False  # the caller says the bounds are of no use
+    why: str = ""  # what to say before paying
     bar = "rank"
 
     def __post_init__(self) -> None:
@@ -107,6 +108,9 @@ class Ordered(Priced):
 
     def rank_width(self, level: float = LEVEL) -> float:
         raise NotImplementedError
+
+    def warning(self, rows: int | None) -> str:
+        return self.why
 
 
 @dataclass(frozen=True)
