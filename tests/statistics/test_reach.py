@@ -121,7 +121,7 @@ def worst_loss(probability: Any, m: int, g: int, groups: int, relation: str, *, 
 @pytest.mark.parametrize("q", ["0.5", "0.9"])
 def test_quantiles_in_groups_never_lose_more_than_the_whole_price(q: str, limits: tuple[int, ...], relation: str) -> None:
     m, g, groups, total = limits
-    (mechanism,) = st.quantile("x", q).step(ONE, ZERO, about(relation, m, g, groups, total=total)).mechanisms
+    (mechanism,) = st.quantile("x", q, interval=False).step(ONE, ZERO, about(relation, m, g, groups, total=total)).mechanisms
     points = np.arange(4)
     cache: dict[Any, Any] = {}
 
@@ -138,7 +138,7 @@ def test_quantiles_in_groups_never_lose_more_than_the_whole_price(q: str, limits
 def test_the_price_of_one_group_under_replace_cannot_be_that_of_add_remove() -> None:
     facts = about("replace", 1, 1, 2)
     assert per_group(ONE, ZERO, facts).epsilon == Fraction(1, 2)
-    twin = st.median("x").step(ONE, ZERO, about("add_remove", 1, 1, 2)).mechanisms[0]
+    twin = st.median("x", interval=False).step(ONE, ZERO, about("add_remove", 1, 1, 2)).mechanisms[0]
     points = np.arange(4)
     found = worst_loss(lambda x: np.exp(twin.log_probability(np.array(x, np.int64), points)), 1, 1, 2, "replace")
     assert found > 1.05

@@ -145,8 +145,8 @@ class QuantileEnd:
 
     @cached_property
     def clip(self) -> float:
-        """Distances beyond it weigh as much: all points together then weigh a millionth of one on target. It is at least t."""
-        return math.log(self.most * 1e6) / float(self.rate) + float(self.aside) + 1
+        """Distances beyond it weigh no less: all points together then weigh a millionth of one on target, which `rare` is no less than."""
+        return math.log(self.most * 1e6) / float(self.rate)
 
     @cached_property
     def radius(self) -> int:
@@ -200,7 +200,7 @@ class QuantileEnd:
             else:
                 pairs += [self._pair(here, {**here, near: m}), self._pair(more, here)]
         unit = f"{self.relation.value}; at most {m} rows per person"
-        enough = len(self.points) > 20 * math.exp(float(self.epsilon))
+        enough = math.log(len(self.points) / 20) > self.epsilon
         reason = "" if enough else "some point is always on target, so that few points cannot attain the bound"
         return claim(self, Cost.bounded_range(self.epsilon), *pairs, assumes=unit, loose=reason)
 

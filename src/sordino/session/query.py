@@ -167,7 +167,7 @@ class Query(TableVerbs):
 
         With `within` or `within_rank` the first line is the price of that wish. `interval` and `level` are those of `release`.
         """
-        other = self._with_ends(interval, level, within_rank)
+        other = self.ended(interval, level, within_rank)
         if other is not self:
             return other.preview(epsilons=epsilons, within=within, within_rank=within_rank, delta=delta)
         wish = self._wish(within, within_rank)
@@ -179,17 +179,24 @@ class Query(TableVerbs):
         interval: Any = None, level: Any = None,
     ) -> Explanation:  # fmt: skip
         """The mechanism chosen at this price, why, what was rejected and by how much, the theorem and the cost. Free."""
-        self = self._with_ends(interval, level)
+        self = self.ended(interval, level)
         query = self if mechanism is None and propose is None else self.by_mechanism(mechanism, propose, otherwise)
         return explain(query, as_epsilon(epsilon), delta)
 
-    def _with_ends(self, interval: Any, level: Any, within_rank: Any = None) -> Query:
+    def ended(self, interval: Any = None, level: Any = None, within_rank: Any = None) -> Query:
         """The question as `interval` and `level` want it. A wish about ranks is about the point: it takes the single draw."""
         if within_rank is not None:
             if interval not in (None, False):
                 raise QueryError("SRD-101", "within_rank is about the single draw.", "Leave interval= out, or give epsilon=.")
             interval = False if any(isinstance(item, Position) and item.interval for item in self.asked.statistics.values()) else None
-        return self if interval is None and level is None else self.with_interval(interval, level)
+        if interval is None and level is None:
+            return self
+        return self._ended(None if interval is None else as_interval(interval) or False, None if level is None else as_confidence(level))
+
+    @cached_property
+    def _ended(self) -> Callable[..., Query]:
+        """Its other forms, each made once: what is known of a question is kept with it."""
+        return lru_cache(8)(self.with_interval)
 
     def _wish(self, within: Any, within_rank: Any) -> Wish | None:
         if within is not None and within_rank is not None:
@@ -303,7 +310,7 @@ class Query(TableVerbs):
             raise QueryError("SRD-106", what, 'Use otherwise="refuse" or "global", and fresh=True or False.')
         if request is not None:
             as_text(request, "the request id")
-        ends = self._with_ends(interval, level, within_rank)
+        ends = self.ended(interval, level, within_rank)
         if ends is not self:
             terms: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "delta": delta, "within": within, "within_rank": within_rank}
             who: dict[str, Any] = {"fresh": fresh, "analyst": analyst, "request": request}
