@@ -104,10 +104,7 @@ def test_the_law_is_the_one_of_the_definition(upper):
     end = QuantileEnd(Fraction(1, 2), "0.3", high=20, centre=7, finest=2, upper=upper)
     points, added = end.points.tolist(), math.ceil(end.offset)
     for table in ([], [4], [0, 20], [7, 7, 8, 9, 9], [3] * 30 + [18] * 20, list(range(21)) * 3):
-        if upper:
-            moved = [min(p for p in points if p >= v) for v in table]
-        else:
-            moved = [max(p for p in points if p <= v) for v in table]
+        moved = [min(p for p in points if p >= v) if upper else max(p for p in points if p <= v) for v in table]
         moved += [0] * added + [20] * added
         aim = end.q * len(table) + added + (end.offset if upper else -end.offset)
         ranks = [(sum(v < p for v in moved), sum(v <= p for v in moved)) for p in points]

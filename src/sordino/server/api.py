@@ -105,7 +105,7 @@ def routes(house: House, desk: Desk, worker: Worker) -> APIRouter:
 
     @api.get("/plans/{id}/preview", response_model=Priced, responses=errors(402))
     async def preview(
-        request: Request, id: PlanId, within: Annotated[Number | None, Said()] = None,
+        request: Request, id: PlanId, *, within: Annotated[Number | None, Said()] = None,
         within_rank: Annotated[float | None, Said(gt=0, lt=1)] = None, epsilon: Annotated[Number | None, Said()] = None,
         interval: Annotated[Literal["true", "false", "total"] | None, Said()] = None,
         level: Annotated[float | None, Said(ge=0.5, le=0.99999)] = None,

@@ -31,8 +31,9 @@ class Forecast:
     """One statistic's predicted error at one price.
 
     `half_width` holds with 95% in the statistic's unit, or is what half of a drawn interval will be with 95%; `rmse` is the root mean
-    squared error of the noise, `ranks` the rows within which a quantile's rank is met, or how many ranks out its ends are aimed. `source` says how it is known: "closed form" (the worst table of that many rows where it depends on the
-    table), "twin" (simulated on the public twin), "codebook" (on made-up rows: a guess), or "" when nothing can be said.
+    squared error of the noise, `ranks` the rows within which a quantile's rank is met, or how many ranks out its ends are aimed.
+    `source` says how it is known: "closed form" (the worst table of that many rows where it depends on the table), "twin" (simulated
+    on the public twin), "codebook" (on made-up rows: a guess), or "" when nothing can be said.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Forecast:
     ranks: float | None = None
     source: str = ""
     span: float | None = None
+    covers: str = ""  # what the answer is about, where that is not plainly the statistic of these rows
 
     @property
     def hopeless(self) -> bool:
@@ -86,7 +88,7 @@ class Outlook:
             keys: Any = plan.plan.keys
             return Forecast(name, plan.mechanism, "exact", keys.width(), keys.rmse(), source="closed form")
         ranks = step.rank_width()
-        known = Forecast(name, step.name, step.bar, ranks=ranks, span=span_of(self.query, name, plan))
+        known = Forecast(name, step.name, step.bar, ranks=ranks, span=span_of(self.query, name, plan), covers=step.covers)
         width, rmse = step.width(self.rows), step.rmse(self.rows)
         if width is not None and (step.bar != "published" or self.twin is None or self.truths[name] is None):
             return replace(known, half_width=float(width), rmse=rmse, source="closed form")

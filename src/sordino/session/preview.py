@@ -116,7 +116,8 @@ def _error(known: Forecast) -> tuple[str, str]:
     ranks = f"{round(known.ranks):,} ranks" if known.ranks is not None and math.isfinite(known.ranks) else ""
     ranks = f"ends {ranks} out" if ranks and known.bar == "drawn" else ranks
     width = f"{rounded(known.half_width)}{mark}" if known.half_width is not None else ""
-    return ", ".join(filter(None, (width, ranks))) or "private", rounded(known.rmse) if known.rmse is not None else ""
+    stands = known.covers if known.bar == "rank" else ""
+    return ", ".join(filter(None, (width, ranks, stands))) or "private", rounded(known.rmse) if known.rmse is not None else ""
 
 
 def rounded(error: float) -> str:

@@ -104,8 +104,8 @@ class Query(TableVerbs):
     @builds
     def with_interval(self, interval: Any = None, level: Any = None) -> Query:
         """The same question with other ends for its quantiles: none, about these rows, or about their population, at a level."""
-        wanted = {} if interval is None else {"interval": as_interval(interval)}
-        sure = {} if level is None else {"level": as_confidence(level)}
+        wanted: dict[str, Any] = {} if interval is None else {"interval": as_interval(interval)}
+        sure: dict[str, Any] = {} if level is None else {"level": as_confidence(level)}
         found = {label: item for label, item in self.asked.statistics.items() if isinstance(item, Position)}
         if not found:
             if sure or wanted.get("interval") == "total":
@@ -179,8 +179,8 @@ class Query(TableVerbs):
         interval: Any = None, level: Any = None,
     ) -> Explanation:  # fmt: skip
         """The mechanism chosen at this price, why, what was rejected and by how much, the theorem and the cost. Free."""
-        self = self.ended(interval, level)
-        query = self if mechanism is None and propose is None else self.by_mechanism(mechanism, propose, otherwise)
+        ended = self.ended(interval, level)
+        query = ended if mechanism is None and propose is None else ended.by_mechanism(mechanism, propose, otherwise)
         return explain(query, as_epsilon(epsilon), delta)
 
     def ended(self, interval: Any = None, level: Any = None, within_rank: Any = None) -> Query:

@@ -83,8 +83,8 @@ class Position(Plain):
         """These ways, with the one that draws ends before or behind the others where ends are wanted."""
         if self.interval is None:
             return ways
-        wanted = {"private": self.private, "level": self.level, "kind": self.interval}
-        return with_interval(ways, lambda: IntervalStep(self.column, levels, shape, epsilon, context, **wanted), context)
+        facts, kind = (self.column, levels, shape, epsilon, context, self.private), self.interval
+        return with_interval(ways, lambda: IntervalStep(*facts, level=self.level, kind=kind), context)
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class Quantile(Position):
     def ways(self, epsilon: Fraction, delta: Fraction, context: Context) -> Ways:
         """Inverse sensitivity first: it beats fitted noise at every price below about 2, and no other comes with a rank bar or ends."""
         fitted = {way: lambda way=way: FittedStep(self.column, self.q, way, epsilon, delta, context) for way in FITTED}
-        plain = {"exponential": lambda: RankStep(self.column, (self.q,), "one", epsilon, context, self.private), **fitted}
+        plain: Ways = {"exponential": lambda: RankStep(self.column, (self.q,), "one", epsilon, context, self.private), **fitted}
         return self.drawn(plain, (self.q,), "one", epsilon, context)
 
 

@@ -97,6 +97,13 @@ class Ordered(Priced):
         said = [f"{float(q):.4g}" for q in self.levels]
         return f"{name}, {self.base}, q = {', '.join(said if len(said) <= SPELT else [*said[:2], '...', said[-1]])}"
 
+    @property
+    def name(self) -> str:
+        raise NotImplementedError
+
+    def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
+        raise NotImplementedError
+
     def interval(self, answer: Answer, level: float) -> None:
         return None
 
