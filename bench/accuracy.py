@@ -101,8 +101,8 @@ def everyday(draws: int) -> None:
         "count": (st.count(), len(x)),
         "sum": (st.sum("income"), float(x.sum())),
         "mean": (st.mean("income"), float(x.mean())),
-        "median": (st.median("income"), q[0.5]),
-        "quantile .9": (st.quantile("income", "0.9"), q[0.9]),
+        "median": (st.median("income", interval=False), q[0.5]),
+        "quantile .9": (st.quantile("income", "0.9", interval=False), q[0.9]),
         "iqr": (st.iqr("income"), q[0.75] - q[0.25]),
         "variance": (st.variance("income"), float(x.var())),
     }

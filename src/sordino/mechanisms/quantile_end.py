@@ -110,6 +110,10 @@ class QuantileEnd:
         return self.single.rate
 
     @cached_property
+    def decay(self) -> float:
+        return float(self.rate)
+
+    @cached_property
     def points(self) -> Integers:
         """p_1, .., p_M; a centre beyond a bound is moved there."""
         centre = min(max(self.centre, self.low), self.high)
@@ -172,7 +176,7 @@ class QuantileEnd:
         over = np.append(0, np.maximum(ranks * whole - target, 0))
         under = np.append(np.maximum(target - ranks * whole, 0), 0)
         score = np.minimum((np.maximum(over, under) / whole).astype(float), self.clip)
-        return np.asarray(-float(self.rate) * score)
+        return np.asarray(-self.decay * score)
 
     def log_probability(self, x: Integers) -> NDArray[np.float64]:
         """ln of the probability of every point on a small table: the law that is sampled, for small worlds."""

@@ -23,6 +23,7 @@ __all__ = ["REPEATS", "Forecast", "Outlook", "outlook", "span_of"]
 
 REPEATS, FEW = 1_500, 300  # at once, and one after another: errors of quantiles have heavy tails
 GUESSES = 100  # made-up rows deserve no more
+ENDS = 4  # drawn ends are as far apart every time, nearly: this many times fewer say enough
 TRUTH = Fraction(10**6)  # at this price an answer on the twin is its exact one
 
 
@@ -96,6 +97,7 @@ class Outlook:
             return known
         many = (GUESSES, GUESSES) if self.twin.guess else (REPEATS, FEW)
         drawn = step.bar == "drawn"
+        many = (many[0] // ENDS, many[1] // ENDS) if drawn else many
         values, halves = self.twin.ends(plan, name, *many) if drawn else (self.twin.values(plan, name, *many), None)
         if values.shape[-1] != len(self.truths[name]):
             return known
