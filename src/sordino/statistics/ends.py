@@ -181,7 +181,7 @@ def sampling_ranks(rows: int, q: Fraction, rare: float) -> float:
 def with_interval(plain: Ways, make: Callable[[], IntervalStep], context: Context) -> Ways:
     """The ways of a quantile: the interval first, unless public facts say that its ends would be the bounds."""
     ways: dict[str, Callable[[], Step]] = {"interval": make, **plain}
-    known, needed = public_most(context), "a larger price"
+    known, needed = believed_rows(context), "a larger price"
     try:
         step = make()
         rows = step.rows_needed
@@ -201,11 +201,12 @@ def _pointed(step: Step, why: str) -> Step:
     return replace(step, why=why)
 
 
-def public_most(context: Context) -> float | None:
-    """How many rows a question or, with groups, an average group is about at most, as far as the public knows."""
-    if not context.grouped and context.rows is not None:
+def believed_rows(context: Context) -> float | None:
+    """How many rows a question or, with groups, an average group is about, as far as the public knows.
+
+    A recorded count says it. A declared size counts people, and how many rows each has is not public: half of those allowed, here.
+    """
+    size, groups = context.size, len(context.keys or ()) if context.grouped else 0
+    if not context.grouped and context.rows is not None and (context.unit.max_rows == 1 or context.rows != size):
         return context.rows
-    if context.size is None:
-        return None
-    rows = context.size * context.unit.max_rows
-    return rows / max(1, len(context.keys)) if context.grouped and context.keys else rows
+    return None if size is None else size * (1 + context.unit.max_rows) / 2 / max(1, groups)
