@@ -135,6 +135,21 @@ def test_a_recorded_point_answers_who_asks_for_a_point_and_nobody_else(people):
     assert asked.release(epsilon=1, interval=False).id == old.id
 
 
+def test_a_request_from_before_intervals_returns_its_bytes_and_one_of_today_is_told_apart(people, monkeypatch):
+    asked, before = people.median("income"), sd.median("income", interval=False)
+    with monkeypatch.context() as patch:  # as a request was written down that knew no word for it
+        said = type(asked).said
+        patch.setattr(type(asked), "said", lambda self, **p: {w: v for w, v in said(self, **p).items() if w != "interval"})
+        old = people.agg(**{"median(income)": before}).release(epsilon=1, request="old")
+    assert asked.release(epsilon=1, request="old", fresh=True).sealed == old.sealed
+    assert people.median("income", interval=False).release(epsilon=1, request="old", fresh=True).sealed == old.sealed
+    new = people.median("income", interval=False).release(epsilon=1, request="new", fresh=True)
+    with pytest.raises(QueryError, match="SRD-605"):
+        asked.release(epsilon=1, request="new", fresh=True)
+    assert people.median("income", interval=False).release(epsilon=1, request="new", fresh=True).id == new.id
+    assert people.budget.spent == 2
+
+
 def test_answers_sealed_before_intervals_are_read(people):
     release = people.median("income").release(epsilon=1, interval=False)
     record = json.loads(release.to_bytes())

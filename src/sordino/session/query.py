@@ -222,6 +222,8 @@ class Query(TableVerbs):
         words |= {} if delta is None else {"delta": str(as_delta(delta, zero=True))}
         wish = {} if within is None else {self.labels.canonical[name]: width for name, width in self.wished(within).items()}
         words |= {"within": ", ".join(f"{name}: {wish[name]:.17g}" for name in sorted(wish))} if wish else {}
+        points = [item.interval is None for item in self.asked.statistics.values() if isinstance(item, Position)]
+        words |= {"interval": "false"} if points and all(points) else {}
         return words if within_rank is None else words | {"within_rank": f"{float(within_rank):.17g}"}
 
     @cached_property
@@ -243,7 +245,7 @@ class Query(TableVerbs):
         members = tuple(Asked(recall_key(table.dataset, table.version, said)) for said in words)
         if not members and self.pointed.key() != self.key():  # the point of an interval is a question of its own
             members = (Asked(self.pointed.key()),)
-        return Asked(self.key(), members, Limits.of(table.unit), self.words["text"], older=self.older)
+        return Asked(self.key(), members, Limits.of(table.unit), self.words["text"], older=self.older, point=self.pointed.key())
 
     @cached_property
     def older(self) -> bytes | None:
