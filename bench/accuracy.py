@@ -101,8 +101,8 @@ def everyday(draws: int) -> None:
         "count": (st.count(), len(x)),
         "sum": (st.sum("income"), float(x.sum())),
         "mean": (st.mean("income"), float(x.mean())),
-        "median": (st.median("income"), q[0.5]),
-        "quantile .9": (st.quantile("income", "0.9"), q[0.9]),
+        "median": (st.median("income", interval=False), q[0.5]),
+        "quantile .9": (st.quantile("income", "0.9", interval=False), q[0.9]),
         "iqr": (st.iqr("income"), q[0.75] - q[0.25]),
         "variance": (st.variance("income"), float(x.var())),
     }
@@ -182,6 +182,28 @@ def tightness(step: Any, found: list[Any], x: np.ndarray[Any, Any]) -> str:
     return f"  {np.quantile(rank_errors(step, found, x), 0.95):.1f} of {found[0].ranks[1]:.1f} ranks needed"
 
 
+def enclosed(number: int = 150) -> None:
+    """The interval of a median on log-normal incomes: half its width, beside three plain draws whose ends are promised as much."""
+    rng = np.random.default_rng(8)
+    print(f"\nintervals of medians over {number} tables: half-width, aimed ranks; three plain draws; covered; middle against a single draw")
+    for epsilon in EPSILONS:
+        for rows in (1_000, 10_000):
+            step, point = (st.median("income", interval=ends).step(Fraction(epsilon), Fraction(0), ABOUT) for ends in (True, False))
+            third = st.median("income", interval=False).step(Fraction(epsilon) / 3, Fraction(0), ABOUT).rank_width(0.975)
+            found = []
+            for _ in range(number):
+                x = np.sort(np.minimum(rng.lognormal(10, 1, rows), 1e6).astype(np.int64))
+                truth, (one,), (alone,) = float(np.median(x)), answers(step, x, 1), answers(point, x, 1)
+                padded = np.concatenate([[0], x, [1_000_000]])
+                low, high = (padded[min(max(round(rows / 2 + far), 0), rows + 1)] for far in (-third, third))
+                errors = [abs(answer.value - truth) for answer in (one, alone)]
+                found.append([(one.high - one.low) / 2, (high - low) / 2, one.low <= truth <= one.high, *errors])
+            half, three, covered, middle, single = np.median(found, axis=0)[:2].tolist() + np.mean(found, axis=0)[2:].tolist()
+            bad = check(f"interval of a median at {epsilon}", promised(covered, 0.95, number) and half < three)
+            print(f"{rows:8,}{epsilon:>6}{half:10,.0f}{step.rank_width():8.1f}{three:12,.0f}{third:8.1f}", end="")
+            print(f"{covered:8.3f}{middle / single:8.2f}{bad}", flush=True)
+
+
 def other_tables(number: int = 40) -> None:
     """The error of a quantile depends on how close the rows lie around it: the same laws on many tables of the same kind."""
     grid, rng = COLUMN.grid(), np.random.default_rng(3)
@@ -189,7 +211,7 @@ def other_tables(number: int = 40) -> None:
     for name in ("median", "quantile .9"):
         level = Fraction(1, 2) if name == "median" else Fraction(9, 10)
         for epsilon, peer in zip(EPSILONS, PEERS[name], strict=True):
-            (mechanism,) = st.quantile("income", level).step(Fraction(epsilon), Fraction(0), ABOUT).mechanisms  # type: ignore[attr-defined]
+            (mechanism,) = st.quantile("income", level, interval=False).step(Fraction(epsilon), Fraction(0), ABOUT).mechanisms  # type: ignore[attr-defined]
             errors = []
             for _ in range(number):
                 x = np.sort(np.clip(rng.lognormal(np.log(40_000), 0.8, 1000), 0, 1e6).astype(np.int64))
@@ -246,7 +268,7 @@ def rank_bars() -> None:
     print("\nrank bars at epsilon 1: rows within which the rank is met, and the true 95% point on the incomes")
     x, points = incomes(), np.arange(COLUMN.grid().width + 1)
     for level in ("0.5", "0.9"):
-        step: Any = st.quantile("income", level).step(Fraction(1), Fraction(0), ABOUT)
+        step: Any = st.quantile("income", level, interval=False).step(Fraction(1), Fraction(0), ABOUT)
         target = float(level) * len(x)
         off = np.maximum(0, np.maximum(np.searchsorted(x, points) - target, target - np.searchsorted(x, points, "right")))
         law = np.exp(step.mechanisms[0].log_probability(x, points))
@@ -259,6 +281,7 @@ def main() -> int:
     draws = int(sys.argv[1]) if len(sys.argv) > 1 else 20_000
     everyday(draws)
     bars(draws)
+    enclosed()
     other_tables()
     unknown_keys()
     means(draws)

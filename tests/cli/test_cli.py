@@ -86,6 +86,19 @@ def test_a_question_is_priced_paid_and_free_the_second_time(ready, capsys):
     assert "nothing" not in run(capsys, "query", sql, "--within", 60, "--quiet")[2]
 
 
+def test_a_median_is_an_interval_or_a_point_and_prices_say_which(ready, capsys):
+    text = "SELECT MEDIAN(age) FROM patients"
+    code, out, _ = run(capsys, "preview", text, "--no-interval")
+    assert code == 0
+    assert "ends" not in out
+    code, out, _ = run(capsys, "preview", text, "--level", "0.99")
+    assert "ends" in out
+    assert answer(capsys, "query", text, "--epsilon", "1", "--yes")[1]["bar"] == "drawn"
+    point = answer(capsys, "query", text, "--epsilon", "0.4", "--no-interval", "--yes")[1]
+    assert (point["bar"], point["recalled"]) == ("rank", True)
+    assert run(capsys, "query", "SELECT COUNT(*) FROM patients", "--epsilon", "0.2", "--level", "0.99")[0] == 2
+
+
 def test_over_budget_says_what_is_left_and_what_it_still_buys(ready, capsys):
     code, _, err = run(capsys, "query", "SELECT SUM(age) FROM patients", "--epsilon", 50, "--yes")
     assert code == 3

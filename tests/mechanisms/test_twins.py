@@ -32,6 +32,7 @@ from sordino.mechanisms import (
     PermuteAndFlip,
     ProposeTestRelease,
     PublishedBound,
+    QuantileEnd,
     QuantileExponential,
     RandomizedResponse,
     RankExponential,
@@ -151,6 +152,12 @@ class FastQuantile(QuantileExponential):
         return super().rate * Fraction(5, 4)
 
 
+class FastEnd(QuantileEnd):
+    @property
+    def rate(self):
+        return super().rate * Fraction(5, 4)
+
+
 BY_CERTIFICATE = [
     quieter(Laplace)(1),
     quieter(Laplace)("0.1", 5, dimension=4),
@@ -185,6 +192,8 @@ BY_CERTIFICATE = [
     SmallReach(1, high=2**44, relation="replace"),
     SmallReach(1, "0.9", high=2**44, relation="replace", max_rows=2),
     FastQuantile(1, high=2**44),
+    FastEnd(1, high=10**6, centre=30_000),
+    FastEnd("0.1", "0.9", high=10**6, upper=True, max_rows=2, relation="replace"),
     quieter(JointTop)(1),
     quieter(JointTop)("0.1", 2, monotone=True, k=4),
     quieter(JointExponential, "reach")(1, high=2**44),

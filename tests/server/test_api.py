@@ -90,6 +90,25 @@ def test_a_repeat_after_a_restart_returns_the_same_bytes(tmp_path):
         second.close()
 
 
+def test_a_median_has_ends_or_is_a_point_at_a_level_of_ones_own(hall):
+    token, sql = hall.token(), "SELECT MEDIAN(cost) AS m FROM admissions"
+    drawn = hall.pay(token, sql, "a", epsilon="0.5").json()["record"]
+    assert (drawn["bar"], drawn["drawn"]["median(cost)"]["level"]) == ("drawn", 0.95)
+    point = hall.pay(token, sql, "b", epsilon="0.2", interval=False).json()
+    assert (point["paid"], point["record"]["bar"]) == (False, "rank")
+    assert hall.spent(token) == 0.5
+    sure = hall.pay(token, sql, "c", epsilon="0.6", level=0.99).json()["record"]
+    assert sure["drawn"]["median(cost)"]["level"] == 0.99
+    assert hall.pay(token, sql, "b", epsilon="0.2", interval=True).status_code == 409
+    assert hall.pay(token, sql, "d", epsilon="0.2", interval="wide").status_code == 422
+    plan = hall.plan(token, sql)
+    bars = {}
+    for word in ("true", "false"):
+        priced = hall.ask("GET", f"/v1/plans/{plan}/preview?interval={word}&epsilon=1", token).json()
+        bars[word] = priced["lines"][0]["forecasts"][0]["bar"]
+    assert bars == {"true": "drawn", "false": "rank"}
+
+
 def test_ten_callers_with_one_key_are_one_charge_and_ten_equal_answers(hall):
     token, found = hall.token(), []
     plan = hall.plan(token, COUNT)

@@ -136,6 +136,9 @@ def test_connect_speaks_the_same_verbs(tmp_path):
         assert (renamed.id, renamed.recalled, renamed.names) == (grouped.id, True, ("middle", "number"))
         assert renamed.to_dict()["number"] == grouped.to_dict()["n"]
         assert list(renamed.card["question"]["statistics"]) == ["middle", "number"]
+        middle = remote.admissions.median("cost")
+        assert middle.preview(interval=False).lines[0].forecasts[0].bar == "rank"
+        assert remote.admissions.median("cost", interval=False).id != middle.id
         for verb in ("sum", "mean", "median", "min", "max", "variance", "std"):
             assert getattr(remote.admissions, verb)("age").id
         assert remote.admissions.quantile("cost", 0.9).id

@@ -26,7 +26,9 @@ def test_text_shows_the_value_its_ends_the_price_and_the_bar():
         assert line.startswith("count = ")
         assert "(discrete Laplace, epsilon 1, bar: exact, budget for about 999,999 more like it)" in line
         grid = str(people.group_by("sex").agg(n=sd.count(), mid=sd.median("income")).release(epsilon=1)).splitlines()
-        assert grid[0].split() == ["sex", "n", "n_low", "n_high", "mid"]
+        assert grid[0].split() == ["sex", "n", "n_low", "n_high", "mid", "mid_low", "mid_high"]
+        ranked = people.group_by("sex").agg(n=sd.count(), mid=sd.median("income", interval=False)).release(epsilon=1)
+        assert str(ranked).splitlines()[0].split() == ["sex", "n", "n_low", "n_high", "mid"]
         assert [line.split()[0] for line in grid[1:4]] == ["m", "f", "x"]
         assert "bar: mixed" in grid[4]
         assert repr(people.count()).startswith("Query")

@@ -99,8 +99,8 @@ def law_median(law: np.ndarray[Any, Any], truth: float) -> float:
 @pytest.mark.parametrize("q", ["0.5", "0.9"])
 def test_quantiles_follow_the_mechanisms_own_law(q: str, epsilon: str) -> None:
     truth = float(np.quantile(X, float(q)))
-    (mechanism,) = st.quantile("income", q).step(Fraction(epsilon), Fraction(0), PLAIN).mechanisms  # type: ignore[attr-defined]
-    found = errors(simulated(st.quantile("income", q), epsilon, draws=6000), truth)
+    (mechanism,) = st.quantile("income", q, interval=False).step(Fraction(epsilon), Fraction(0), PLAIN).mechanisms
+    found = errors(simulated(st.quantile("income", q, interval=False), epsilon, draws=6000), truth)
     assert np.mean(found <= 1.05 * law_median(exact_law(mechanism), truth) + 1) >= 0.5 - 4 * 0.5 / math.sqrt(6000)
 
 
@@ -108,7 +108,7 @@ def test_quantiles_follow_the_mechanisms_own_law(q: str, epsilon: str) -> None:
 def test_the_interquartile_range_in_one_draw_beats_two_draws_and_every_peer(epsilon: str, peer: float) -> None:
     alone = st.iqr("income").ways(Fraction(epsilon), Fraction(0), PLAIN)["exponential"]()
     rng = np.random.default_rng(2)
-    low, high = (np.searchsorted(np.cumsum(exact_law(m)), rng.random(100_000)) for m in alone.mechanisms)  # type: ignore[attr-defined]
+    low, high = (np.searchsorted(np.cumsum(exact_law(m)), rng.random(100_000)) for m in alone.mechanisms)
     truth = float(np.quantile(X, 0.75) - np.quantile(X, 0.25))
     two = np.median(np.abs(np.maximum(high - low, 0) - truth))
     found = np.median(errors(simulated(st.iqr("income"), epsilon, draws=400), truth))
@@ -119,8 +119,8 @@ def test_the_interquartile_range_in_one_draw_beats_two_draws_and_every_peer(epsi
 @pytest.mark.parametrize(("q", "relation"), [("0.5", "add_remove"), ("0.9", "add_remove"), ("0.25", "replace")])
 def test_rank_bars_hold_everywhere_and_are_tight_on_the_worst_table(q: str, relation: str) -> None:
     about = context(WORLD.columns["income"], relation=relation)
-    step = st.quantile("income", q).step(Fraction(1, 2), Fraction(0), about)
-    (mechanism,), t = step.mechanisms, step.rank_width()  # type: ignore[attr-defined]
+    step = st.quantile("income", q, interval=False).step(Fraction(1, 2), Fraction(0), about)
+    (mechanism,), t = step.mechanisms, step.rank_width()
     points = np.arange(mechanism.high + 1)
     for x in (X.astype(np.int64), np.full(1000, 500_000)):
         below, upto = np.searchsorted(x, points, "left"), np.searchsorted(x, points, "right")
@@ -136,9 +136,9 @@ def test_rank_bars_hold_everywhere_and_are_tight_on_the_worst_table(q: str, rela
 
 def test_simultaneous_rank_bars_survive_sorting() -> None:
     levels = (0.25, 0.5, 0.75)
-    step = st.quantiles("income", levels).step(Fraction(3, 10), Fraction(0), PLAIN)
+    step = st.quantiles("income", levels, interval=False).step(Fraction(3, 10), Fraction(0), PLAIN)
     held = 0
-    for answer in simulated(st.quantiles("income", levels), "0.3", draws=200):
+    for answer in simulated(st.quantiles("income", levels, interval=False), "0.3", draws=200):
         y, t = np.array(answer.value), answer.ranks[1]
         assert t == step.rank_width()
         below, upto = np.searchsorted(X, y, "left"), np.searchsorted(X, y, "right")

@@ -36,15 +36,15 @@ def missed(answer: Any, levels: Any) -> float:
 
 
 def test_the_planner_draws_together_what_it_can_and_halves_the_rest() -> None:
-    assert first(st.iqr("income")) == first(st.quantiles("income", DECILES)) == "joint_exponential"
-    assert first(st.quantiles("income", PERCENT)) == "approximate"
-    assert first(st.quantiles("income", [Fraction(1, 2)])) == "exponential"
-    assert first(st.quantiles("income", DECILES), "0.0001") == "approximate"
+    assert first(st.iqr("income")) == first(st.quantiles("income", DECILES, interval=False)) == "joint_exponential"
+    assert first(st.quantiles("income", PERCENT, interval=False)) == "approximate"
+    assert first(st.quantiles("income", [Fraction(1, 2)], interval=False)) == "exponential"
+    assert first(st.quantiles("income", DECILES, interval=False), "0.0001") == "approximate"
     assert first(st.iqr("income"), "0.00001") == "exponential"
-    assert first(st.quantiles("income", [Fraction(1, 3**20), Fraction(1, 2)])) == "exponential"
+    assert first(st.quantiles("income", [Fraction(1, 3**20), Fraction(1, 2)], interval=False)) == "exponential"
     groups = tuple((i,) for i in range(500))
-    assert first(st.quantiles("income", DECILES), "0.5", grouped=True, keys=groups) == "approximate"
-    for question in (st.iqr("income"), st.quantiles("income", PERCENT), st.quantiles("income", DECILES)):
+    assert first(st.quantiles("income", DECILES, interval=False), "0.5", grouped=True, keys=groups) == "approximate"
+    for question in (st.iqr("income"), st.quantiles("income", PERCENT, interval=False), st.quantiles("income", DECILES, interval=False)):
         assert set(question.ways(Fraction(1), Fraction(0), context(INCOME))) == set(WAYS)
 
 
@@ -55,7 +55,7 @@ def test_every_way_finds_the_ranks_at_a_huge_price(way: str, grouped: bool, rela
     groups = (("a",), ("b",), ("none",)) if grouped else None
     world = World(WORLD.columns, WORLD.values, group=[("a" if i % 3 else "b",) for i in range(1000)] if grouped else None, public=groups)
     about = context(INCOME, relation=relation, grouped=grouped, keys=groups)
-    step = st.quantiles("income", DECILES).ways(HUGE, Fraction(0), about)[way]()
+    step = st.quantiles("income", DECILES, interval=False).ways(HUGE, Fraction(0), about)[way]()
     draws = {"joint_exponential": 1, "approximate": 4, "exponential": 9}[way]  # nine levels: four layers, or nine draws
     assert step.cost.epsilon == HUGE
     if way != "approximate":  # which also counts the rows, at a hundredth of the price
@@ -75,7 +75,7 @@ def test_every_way_finds_the_ranks_at_a_huge_price(way: str, grouped: bool, rela
 def test_nine_deciles_in_one_draw_miss_few_rows_and_fewer_than_nine_draws() -> None:
     for relation, most in (("replace", 7), ("add_remove", 6)):
         copies = Copies(WORLD, 60)
-        steps = st.quantiles("income", DECILES).ways(Fraction(1), Fraction(0), context(INCOME, relation=relation))
+        steps = st.quantiles("income", DECILES, interval=False).ways(Fraction(1), Fraction(0), context(INCOME, relation=relation))
         found = {way: np.mean([missed(a, DECILES) for a in steps[way]().release(copies.ask, seeded(), copies.groups)]) for way in WAYS}
         assert found["joint_exponential"] < most
         assert found["joint_exponential"] < 1.05 * found["approximate"] < 0.8 * found["exponential"]
@@ -96,7 +96,7 @@ def test_rank_bars_are_public_and_hold_for_all_levels_at_once() -> None:
 def test_where_rows_are_too_many_a_share_that_was_drawn_is_read() -> None:
     assert share(-5) == share(MOST_ROWS) == ALL
     assert share(2 * MOST_ROWS) == ALL // 2
-    step = st.quantiles("income", PERCENT).step(Fraction(1), Fraction(0), context(INCOME))
+    step = st.quantiles("income", PERCENT, interval=False).step(Fraction(1), Fraction(0), context(INCOME))
     assert isinstance(step, HalvingStep)
     world = income()
     drawn = step.release(world.ask, pinned(10**8), None)

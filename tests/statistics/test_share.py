@@ -70,13 +70,16 @@ def test_the_price_is_split_exactly_and_quantiles_count_for_each_level() -> None
     assert shares == {"m": Fraction("0.1"), "q": Fraction("0.3"), "c": Fraction("0.1"), "r": Fraction("0.2")}
     assert (plan.cost.epsilon, plan.cost.delta) == (Fraction("0.7"), 0)
     assert all(certificate.check().sound for certificate in plan.certificates())
-    alone = st.plan_steps({"q": st.median("y")}, ONE, ZERO, context(OTHER))
+    alone = st.plan_steps({"q": st.median("y", interval=False)}, ONE, ZERO, context(OTHER))
     assert alone.cost == Cost.bounded_range(1)
+    ends = st.plan_steps({"q": st.median("y")}, ONE, ZERO, context(OTHER))
+    assert ends.cost.parts == ((Cost.bounded_range("0.4"), 1), (Cost.bounded_range("0.3"), 2))
+    assert (ends.cost.epsilon, ends.cost.rho) == (1, Fraction("0.0425"))
     assert st.plan_steps({"s": st.sum("x")}, ONE, ZERO, context(COLUMN)).cost == Cost.laplace(1)
     one_group = context(OTHER, grouped=True, keys=(("a",), ("b",)))
-    assert st.median("y").step(ONE, ZERO, one_group).cost == Cost.bounded_range(1)
+    assert st.median("y", interval=False).step(ONE, ZERO, one_group).cost == Cost.bounded_range(1)
     several = context(OTHER, person=True, g=3, grouped=True, keys=(("a",), ("b",)))
-    median = st.median("y").step(ONE, ZERO, several)  # two groups at half the price each, and rho adds up
+    median = st.median("y", interval=False).step(ONE, ZERO, several)  # two groups at half the price each, and rho adds up
     assert median.cost.parts == ((Cost.bounded_range("0.5"), 2),)
     assert (median.cost.epsilon, median.cost.rho) == (1, Fraction(1, 16))
 

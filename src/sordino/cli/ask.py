@@ -17,17 +17,23 @@ __all__ = ["budget", "card", "preview", "query"]
 Sql = Annotated[str, typer.Argument(help="A question in SQL, such as \"SELECT MEDIAN(cost) FROM admissions WHERE age >= 18\".")]
 Within = Annotated[float | None, typer.Option(help="Half-width at 95% in the statistic's unit.")]
 Rank = Annotated[float | None, typer.Option("--within-rank", help="For quantiles: a share of the rows, such as 0.01.")]
+Ends = Annotated[bool | None, typer.Option("--interval/--no-interval", help="For quantiles: draw low and high, or one draw with ranks.")]
+Crowd = Annotated[bool, typer.Option("--population", help="For quantiles: an interval about the population these rows are drawn from.")]
+Level = Annotated[float | None, typer.Option(help="How sure the interval of a quantile is, such as 0.99.")]
 CHEAP = ("0.001", "0.002", "0.005", "0.01", "0.02", "0.05", "0.1", "0.2", "0.5", "1", "2", "5", "10")
 Price = Annotated[str | None, typer.Option(help="The price, for experts; --within finds it for you.")]
 
 
-def preview(sql: Sql, within: Within = None, within_rank: Rank = None) -> int:
+def preview(
+    sql: Sql, within: Within = None, within_rank: Rank = None, interval: Ends = None, population: Crowd = False, level: Level = None
+) -> int:
     """Show what a question costs at several prices. Free; reads no rows. Exit code 3 or 2 if a wish is out of reach.
 
     Example: sordino preview "SELECT AVG(cost) FROM admissions" --within 100
     """
     with door.opened() as data, door.busy("predicting"):
-        found = data.sql(sql).preview(within=within, within_rank=within_rank)
+        asked = data.sql(sql).ended("total" if population else interval, level, within_rank)
+        found = asked.preview(within=within, within_rank=within_rank)
         door.say(priced(found), found.to_dict())
         return 0 if not found.problem else BUDGET if found.problem.startswith("SRD-3") else USAGE
 
@@ -42,6 +48,9 @@ def query(
     analyst: Annotated[str | None, typer.Option(help="Whose purse pays.")] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before paying.")] = False,
     fresh: Annotated[bool, typer.Option(help="Pay again even if an answer is recorded.")] = False,
+    interval: Ends = None,
+    population: Crowd = False,
+    level: Level = None,
 ) -> int:
     """Show the price, ask, pay, answer. The same question again costs nothing.
 
@@ -51,7 +60,7 @@ def query(
     if sum(wish is not None for wish in wishes.values()) != 1:
         raise QueryError("SRD-101", "a release needs one price.", "Give --within, --within-rank or --epsilon.")
     with door.opened() as data:
-        asked = data.sql(sql).by_mechanism(mechanism)
+        asked = data.sql(sql).ended("total" if population else interval, level, within_rank).by_mechanism(mechanism)
         options: dict[str, Any] = {"within": within, "within_rank": within_rank, "epsilon": epsilon, "delta": delta}
         free = not fresh and _recorded(asked, options)
         if not free and not yes and not _agreed(asked, options):

@@ -11,7 +11,7 @@ from sordino.errors import QueryError
 from sordino.ledger.record import as_key, spell
 from sordino.privacy.relation import PrivacyUnit
 
-__all__ = ["Asked", "Limits", "as_asked"]
+__all__ = ["Asked", "Limits", "as_asked", "same_request"]
 
 
 class Limits(NamedTuple):
@@ -32,7 +32,8 @@ class Asked:
 
     `members` are the single questions of a bundle, or the questions of a batch; `text` the declared lengths of text columns; `wish`
     the price in the caller's own words, by which a repeated request is told from another one although prices may change. `older` is
-    the key the same question had in format 1: it is never written, and finds what was recorded under it.
+    the key the same question had in format 1, `point` that of the same question with a single draw for each quantile, which was its
+    default once: they are never written, and find what was recorded under them.
     """
 
     key: bytes
@@ -41,6 +42,7 @@ class Asked:
     text: Mapping[str, int] = field(default_factory=dict, hash=False)
     wish: Mapping[str, str] | None = field(default=None, hash=False)
     older: bytes | None = field(default=None, compare=False, repr=False)
+    point: bytes | None = field(default=None, compare=False, repr=False)
 
     @cached_property
     def spelled(self) -> tuple[str, str, str]:
@@ -74,6 +76,22 @@ class Asked:
         members = tuple(cls.from_dict(member) for member in record.get("members", ()) if "key" in member)
         known = None if limits is None else Limits(**limits)
         return cls(bytes.fromhex(record["key"]), members, known, record.get("text", {}), wish)
+
+
+def same_request(asked: Asked, key: bytes, format: int, known: Mapping[str, str] | None) -> bool | None:
+    """Whether a request repeats one recorded with this key and wish, by the words of the record's format; None where the price decides.
+
+    A request that says nothing about intervals once got a single draw: its record has the key of the point, and no word about it in its
+    wish, where a request for a point says so today.
+    """
+    if format == 1:
+        return key == (asked.older or asked.key)
+    if key != asked.key:
+        return asked.point == key and known is not None and known == asked.wish
+    if known is None or asked.wish is None:
+        return None
+    plain = [{word: said for word, said in wish.items() if word != "interval"} for wish in (known, asked.wish)]
+    return plain[0] == plain[1]
 
 
 def as_asked(value: Asked | bytes) -> Asked:

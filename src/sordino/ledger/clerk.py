@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 from sordino.errors import BudgetExceeded, LedgerError, QueryError
-from sordino.ledger.asked import Asked
+from sordino.ledger.asked import Asked, same_request
 from sordino.ledger.filter import Price, grains, price_of
 from sordino.ledger.port import Entry, Found, Head, Page, Row
 from sordino.ledger.record import FORMAT, canonical, canonical_charge, canonical_parts, digest, genuine, link, now, read
@@ -171,16 +171,11 @@ def _same(wish: Charge, entry: Entry) -> bool:
     What the same wish costs may change: a planner learns, a released count makes an accuracy cheaper. So the wish decides where the
     record has it, the price only where both callers gave a bare key, and in format 1, which knew no wishes, the question alone.
     """
-    asked = wish.asked
     if len(entry.members) != len(wish.members):
         return False
-    if entry.format == 1:
-        return entry.key == (asked.older or asked.key)
-    if entry.key != asked.key:
-        return False
-    said = None if entry.asked is None else entry.asked.wish
-    if said is not None and asked.wish is not None:
-        return said == asked.wish
+    same = same_request(wish.asked, entry.key, entry.format, None if entry.asked is None else entry.asked.wish)
+    if same is not None:
+        return same
     return entry.members == wish.members and (bool(wish.members) or entry.cost == wish.offers[0].cost)
 
 

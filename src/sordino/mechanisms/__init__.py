@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from sordino.mechanisms.permute_and_flip import PermuteAndFlip
     from sordino.mechanisms.propose_test_release import ProposeTestRelease
     from sordino.mechanisms.published_bound import PublishedBound
+    from sordino.mechanisms.quantile_end import QuantileEnd
     from sordino.mechanisms.quantile_exponential import QuantileExponential
     from sordino.mechanisms.randomized_response import RandomizedResponse
     from sordino.mechanisms.rank_exponential import RankExponential
@@ -58,6 +59,7 @@ __all__ = [
     "PermuteAndFlip",
     "ProposeTestRelease",
     "PublishedBound",
+    "QuantileEnd",
     "QuantileExponential",
     "RandomizedResponse",
     "RankExponential",

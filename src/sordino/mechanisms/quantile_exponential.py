@@ -172,7 +172,10 @@ class QuantileExponential:
         return claim(self, Cost.bounded_range(self.epsilon), *pairs, assumes=unit, loose=reason)
 
     def release(self, ask: Ask, draw: Draw) -> int:
-        cells = self.cells(ask(self.request))
+        window = ask(self.request)
+        if self not in window.memo:  # a simulation draws from the same window again and again
+            window.memo[self] = self.cells(window)
+        cells: Cells = window.memo[self]
         before = self.measure.total(cells.first - 1)
         chosen = draw(Categorical(cells.weights, lambda: [*zip(before.tolist(), (before + cells.mass).tolist(), strict=True)]))
         start = int(before[chosen])

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from sordino.plan.query import Query
 from sordino.schema.normal import encode
 from sordino.statistics.port import Statistic
+from sordino.statistics.position import Position
 
 __all__ = ["Labels", "labels_of"]
 
@@ -45,8 +47,14 @@ def labels_of(query: Query) -> Labels:
     first: dict[str, str] = {}
     for label, text in asked.items():
         first.setdefault(text, label)
-    drawn: dict[str, Statistic] = {first[text]: query.statistics[first[text]] for text in order}
+    same = {text: [s for label, s in query.statistics.items() if asked[label] == text] for text in order}
+    drawn: dict[str, Statistic] = {first[text]: max(same[text], key=_sure) for text in order}
     return Labels({label: known[text] for label, text in asked.items()}, replace(query, statistics=drawn))
+
+
+def _sure(statistic: Statistic) -> Fraction:
+    """How sure a drawn interval is to be: of two wishes for one draw the higher one answers both."""
+    return statistic.level if isinstance(statistic, Position) else Fraction(0)
 
 
 def _names(wanted: list[str], taken: tuple[str, ...]) -> list[str]:

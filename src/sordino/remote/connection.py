@@ -98,9 +98,13 @@ class RemoteQuery:
     id: str
     text: str
 
-    def preview(self, *, within: float | None = None, within_rank: float | None = None, epsilon: float | None = None) -> Preview:
+    def preview(
+        self, *, within: float | None = None, within_rank: float | None = None, epsilon: float | None = None,
+        interval: bool | str | None = None, level: float | None = None,
+    ) -> Preview:  # fmt: skip
         """The price list. Free."""
-        said = {"within": within, "within_rank": within_rank, "epsilon": epsilon}
+        ends = str(interval).lower() if isinstance(interval, bool) else interval
+        said = {"within": within, "within_rank": within_rank, "epsilon": epsilon, "interval": ends, "level": level}
         wishes = urlencode({name: value for name, value in said.items() if value is not None})
         found = self.remote.ask("GET", f"/v1/plans/{self.id}/preview?{wishes}")
         for extra in ("text", "recorded"):
@@ -110,7 +114,7 @@ class RemoteQuery:
 
     def release(
         self, *, epsilon: Any = None, delta: Any = None, within: Any = None, within_rank: Any = None, fresh: bool = False,
-        request: str | None = None,
+        request: str | None = None, interval: bool | str | None = None, level: float | None = None,
     ) -> Release:  # fmt: skip
         """Pay and get the answer. If the connection breaks, the same request is sent again: it is charged once at most.
 
@@ -118,6 +122,7 @@ class RemoteQuery:
         `remote.approvals` says it is approved.
         """
         key, said = request or secrets.token_hex(16), {"epsilon": epsilon, "delta": delta, "within": within, "within_rank": within_rank}
+        said |= {"interval": interval, "level": level}
         body = {name: str(value) if name in ("epsilon", "delta") else value for name, value in said.items() if value is not None}
         for turn in range(TRIES):
             try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from sordino.errors import QueryError
@@ -113,7 +114,7 @@ def _part(statistic: Any) -> dict[str, Any]:
             return {"verb": "sum", "given": [column]}
         case Mean(column=column, method="auto", unbounded=False):
             return {"verb": "mean", "given": [column]}
-        case Quantile(column=column, q=q, private=False):
+        case Quantile(column=column, q=q, private=False, interval="noise", level=Fraction(numerator=19, denominator=20)):
             return {"verb": "quantile", "given": [column, str(q)]}
         case Variance(column=column, root=root, sample=False):
             return {"verb": "std" if root else "variance", "given": [column]}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Header, Path, Request
 from fastapi import Query as Said
@@ -46,6 +46,8 @@ PlanId = Annotated[str, Path(max_length=16_000, description="What POST /v1/plans
 Words = Annotated[str | None, Said(max_length=16_000, description="A plan that asks the same question: its labels are used.")]
 ReleaseId = Annotated[str, Path(max_length=100, description="The id of a release.")]
 Key = Annotated[str, Header(alias="Idempotency-Key", min_length=1, max_length=200, pattern=r"^[\x21-\x7e]+$")]
+
+ENDS: dict[str, bool] = {"true": True, "false": False}  # `interval` as an address spells it
 
 
 def answer(content: Any, status: int = 200) -> Response:
@@ -103,11 +105,14 @@ def routes(house: House, desk: Desk, worker: Worker) -> APIRouter:
 
     @api.get("/plans/{id}/preview", response_model=Priced, responses=errors(402))
     async def preview(
-        request: Request, id: PlanId, within: Annotated[Number | None, Said()] = None,
+        request: Request, id: PlanId, *, within: Annotated[Number | None, Said()] = None,
         within_rank: Annotated[float | None, Said(gt=0, lt=1)] = None, epsilon: Annotated[Number | None, Said()] = None,
+        interval: Annotated[Literal["true", "false", "total"] | None, Said()] = None,
+        level: Annotated[float | None, Said(ge=0.5, le=0.99999)] = None,
     ) -> Response:  # fmt: skip
         """The price list of a plan: epsilon, error, share of the budget. Free; never opens the private source."""
         terms, query = Terms(epsilon, within, within_rank), await parsed(request, id)
+        query = query.ended(ENDS.get(interval, interval) if interval else None, level, within_rank)
         found = house.quotes.young(query, terms)
         if found is None:
             found = await worker.free(house.quotes.of, query, terms)
@@ -118,7 +123,8 @@ def routes(house: House, desk: Desk, worker: Worker) -> APIRouter:
         """Pay, look, draw. The same Idempotency-Key again gives the same bytes and is charged once; a recorded answer costs nothing."""
         person = who(request)
         query, gate = await parsed(request, id), house.gate(person, Plan.of(id))
-        errand = Errand(query, Wish(**body.model_dump()), person.name, f"{person.name}:{key}", gate)
+        query = query.ended(body.interval, body.level, body.within_rank)
+        errand = Errand(query, Wish(**body.model_dump(exclude={"interval", "level"})), person.name, f"{person.name}:{key}", gate)
         found, aligned = await desk.release(errand)
         request.scope["turn"].aligned = aligned
         if isinstance(found, SordinoError):

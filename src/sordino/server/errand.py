@@ -10,13 +10,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from sordino.errors import QueryError, ReleaseFailed, SordinoError
 from sordino.ledger import Asked, Balance, Book, Entry
+from sordino.ledger.asked import same_request
 from sordino.privacy.cost import Cost
 from sordino.privacy.number import as_epsilon
 from sordino.server.clock import Tick
@@ -166,7 +167,7 @@ class Errand:
         wish = self.wish
         said = self.query.said(epsilon=wish.epsilon, delta=wish.delta, within=wish.within, within_rank=wish.within_rank)
         known = None if earlier.asked is None else earlier.asked.wish
-        if earlier.key != (self.query.older if earlier.format == 1 else self.key) or (known is not None and known != said):
+        if same_request(replace(self.query.charged, wish=said), earlier.key, earlier.format, known) is False:
             raise reused()
         if earlier.answer is None:
             raise ReleaseFailed("SRD-402", "The charge stands and no answer was recorded.", "Ask again as a new release.")

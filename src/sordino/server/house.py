@@ -131,7 +131,7 @@ class House:
             for entry in self.entries(name):
                 if entry.id == charge and entry.answer is not None:
                     members = split(entry.answer) if entry.members else [entry.answer]
-                    same = query is not None and entry.key in (query.key(), query.older)
+                    same = query is not None and entry.key in (query.key(), query.pointed.key(), query.older)
                     for found in (Release.from_bytes(answer, query=query if same else None) for answer in members):
                         if id in (found.id, entry.id):
                             return found, entry

@@ -28,7 +28,11 @@ class Ask(BaseModel):
 
 
 class Order(BaseModel):
-    """The price of a release: exactly one of epsilon, within, within_rank. Decimal text keeps a price exact."""
+    """The price of a release: exactly one of epsilon, within, within_rank. Decimal text keeps a price exact.
+
+    For quantiles `interval` says whether ends are drawn (as a plan says unless told otherwise: true), about the population with "total",
+    and `level` how sure they are.
+    """
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -36,6 +40,8 @@ class Order(BaseModel):
     delta: Annotated[float, Field(ge=0, lt=1)] | Text | None = None
     within: Number | dict[str, Number] | None = None
     within_rank: Annotated[float, Field(gt=0, lt=1)] | None = None
+    interval: bool | Literal["total"] | None = None
+    level: Annotated[float, Field(ge=0.5, le=0.99999)] | None = None
     fresh: bool = False
 
 

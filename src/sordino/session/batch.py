@@ -98,7 +98,8 @@ class Batch:
         wish = {**({} if self.epsilon is None else {"epsilon": str(self.epsilon)}), "shares": "; ".join(shares)}
         old = [asked for member in self.members if (asked := member.query.older) is not None]  # format 1 drew for each of them
         older = _key(old) if len(old) == len(self.members) == len(drawn) else None
-        return Asked(self.key, tuple(member.query.charged for member in drawn), wish=wish, older=older)
+        point = _key([member.query.pointed.key() for member in drawn])
+        return Asked(self.key, tuple(member.query.charged for member in drawn), wish=wish, older=older, point=point)
 
     @property
     def cost(self) -> Cost:
@@ -128,7 +129,8 @@ class Batch:
         drawn = self.drawn
         near = NEAR if any(member.wish for member in drawn) else 1  # what targets leave for the others is known to a few percent
         older = self.charged.older
-        found = [] if older is None or not all(same_limits(m.query) for m in drawn) else [*self.table.ledger.recall(older)]
+        same = older is not None and all(same_limits(m.query) and m.query.pointed.key() == m.query.key() for m in drawn)
+        found = [*self.table.ledger.recall(older)] if same and older is not None else []
         for sealed in reversed([*found, *self.table.ledger.recall(self.key)]):
             answers = split(sealed)
             shown = (Release.from_bytes(data, query=m.query) for m, data in zip(drawn, answers, strict=True))

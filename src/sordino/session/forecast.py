@@ -23,6 +23,7 @@ __all__ = ["REPEATS", "Forecast", "Outlook", "outlook", "span_of"]
 
 REPEATS, FEW = 1_500, 300  # at once, and one after another: errors of quantiles have heavy tails
 GUESSES = 100  # made-up rows deserve no more
+ENDS = 4  # drawn ends are as far apart every time, nearly: this many times fewer say enough
 TRUTH = Fraction(10**6)  # at this price an answer on the twin is its exact one
 
 
@@ -30,9 +31,10 @@ TRUTH = Fraction(10**6)  # at this price an answer on the twin is its exact one
 class Forecast:
     """One statistic's predicted error at one price.
 
-    `half_width` holds with 95% in the statistic's unit, `rmse` is the root mean squared error of the noise, `ranks` the rows within which
-    a quantile's rank is met. `source` says how it is known: "closed form" (the worst table of that many rows where it depends on the
-    table), "twin" (simulated on the public twin), "codebook" (on made-up rows: a guess), or "" when nothing can be said.
+    `half_width` holds with 95% in the statistic's unit, or is what half of a drawn interval will be with 95%; `rmse` is the root mean
+    squared error of the noise, `ranks` the rows within which a quantile's rank is met, or how many ranks out its ends are aimed.
+    `source` says how it is known: "closed form" (the worst table of that many rows where it depends on the table), "twin" (simulated
+    on the public twin), "codebook" (on made-up rows: a guess), or "" when nothing can be said.
     """
 
     name: str
@@ -43,6 +45,7 @@ class Forecast:
     ranks: float | None = None
     source: str = ""
     span: float | None = None
+    covers: str = ""  # what the answer is about, where that is not plainly the statistic of these rows
 
     @property
     def hopeless(self) -> bool:
@@ -75,7 +78,7 @@ class Outlook:
 
     def _truth(self, name: str) -> Any:
         try:
-            return None if self.twin is None else self.twin.values(self.query.by_mechanism(None).settle(TRUTH), name, 1)[0]
+            return None if self.twin is None else self.twin.values(self.query.by_mechanism(None).pointed.settle(TRUTH), name, 1)[0]
         except SordinoError:
             return None
 
@@ -86,20 +89,23 @@ class Outlook:
             keys: Any = plan.plan.keys
             return Forecast(name, plan.mechanism, "exact", keys.width(), keys.rmse(), source="closed form")
         ranks = step.rank_width()
-        known = Forecast(name, step.name, step.bar, ranks=ranks, span=span_of(self.query, name, plan))
+        known = Forecast(name, step.name, step.bar, ranks=ranks, span=span_of(self.query, name, plan), covers=step.covers)
         width, rmse = step.width(self.rows), step.rmse(self.rows)
         if width is not None and (step.bar != "published" or self.twin is None or self.truths[name] is None):
             return replace(known, half_width=float(width), rmse=rmse, source="closed form")
         if self.twin is None or self.truths[name] is None:
             return known
         many = (GUESSES, GUESSES) if self.twin.guess else (REPEATS, FEW)
-        values = self.twin.values(plan, name, *many)
+        drawn = step.bar == "drawn"
+        many = (many[0] // ENDS, many[1] // ENDS) if drawn else many
+        values, halves = self.twin.ends(plan, name, *many) if drawn else (self.twin.values(plan, name, *many), None)
         if values.shape[-1] != len(self.truths[name]):
             return known
         worst = [errors[np.isfinite(errors)] for errors in np.abs(values - self.truths[name]).T]
         if not any(len(errors) for errors in worst):
             return known
-        width = float(max(np.quantile(errors, _safe(len(errors))) for errors in worst if len(errors)))
+        spread = worst if halves is None else [half[np.isfinite(half)] for half in halves.T]  # what the ends will be, not the error
+        width = float(max(np.quantile(errors, _safe(len(errors))) for errors in spread if len(errors)))
         rmse = float(max(math.sqrt((errors**2).mean()) for errors in worst if len(errors)))
         return replace(known, half_width=width, rmse=rmse, source="codebook" if self.twin.guess else "twin")
 

@@ -110,6 +110,10 @@ class Member:
         return self.answer.shapes
 
     @property
+    def drawn(self) -> dict[str, dict[str, Any]]:
+        return self.answer.drawn
+
+    @property
     def sealed(self) -> bytes | None:
         return self.answer.sealed
 
@@ -131,6 +135,9 @@ class Member:
 
     def interval(self, level: float = 0.95, *, kind: str = "noise") -> tuple[Any, Any] | None:
         return self.answer.interval(level, kind=kind)
+
+    def point(self) -> Release | None:
+        return self.answer.point()
 
     def map(self, function: Callable[[Any], Any]) -> Release:
         return self.answer.map(function)

@@ -25,11 +25,14 @@ _told: set[bytes] = set()  # questions whose old answers were mentioned in this 
 
 
 def older_key(query: Query) -> bytes | None:
-    """The key of this question in format 1; None in a book that never was of that format, and for a length of text it did not know."""
+    """The key of this question in format 1; None in a book that never was of that format, and for a length of text it did not know.
+
+    Format 1 knew no intervals of quantiles: a repeated request finds its point, and nobody else is given it for an interval.
+    """
     table = query.table
     if table.ledger.terms.format != 1 or query.words["text"]:
         return None
-    asked = question_format_1(query.asked, table.unit, fold_ids=table.fold_ids)
+    asked = question_format_1(query.pointed.asked, table.unit, fold_ids=table.fold_ids)
     return recall_key(table.dataset, table.version, asked, format=1)
 
 
@@ -56,7 +59,7 @@ def _moved(sealed: bytes) -> bool:
 def older_answers(query: Query, *, quiet: bool = False) -> Sequence[bytes]:
     """The sealed answers of format 1 to this question, oldest first. Under other limits they are left alone, and the log says so once."""
     key = query.older
-    found = () if key is None else query.table.ledger.recall(key)
+    found = () if key is None or query.pointed.key() != query.key() else query.table.ledger.recall(key)
     if any(isinstance(statistic, Mean) and statistic.method == "auto" for statistic in query.asked.statistics.values()):
         found = [sealed for sealed in found if not _moved(sealed)]
     if not found or same_limits(query):

@@ -114,8 +114,10 @@ class Preview:
 def _error(known: Forecast) -> tuple[str, str]:
     mark = {"twin": " (twin)", "codebook": " (guess)"}.get(known.source, "")
     ranks = f"{round(known.ranks):,} ranks" if known.ranks is not None and math.isfinite(known.ranks) else ""
+    ranks = f"ends {ranks} out" if ranks and known.bar == "drawn" else ranks
     width = f"{rounded(known.half_width)}{mark}" if known.half_width is not None else ""
-    return ", ".join(filter(None, (width, ranks))) or "private", rounded(known.rmse) if known.rmse is not None else ""
+    stands = known.covers if known.bar == "rank" else ""
+    return ", ".join(filter(None, (width, ranks, stands))) or "private", rounded(known.rmse) if known.rmse is not None else ""
 
 
 def rounded(error: float) -> str:
@@ -170,6 +172,8 @@ def _notes(view: Outlook, found: list[Line], delta: Any) -> tuple[str, ...]:
     if "twin" in sources:
         notes.append("(twin): simulated on the public twin; the private rows may differ.")
     notes += _warnings(view, found, delta)
+    if query.pointed.key() != query.key() and query.pointed.sealed(quiet=True) and not query.sealed(quiet=True):
+        notes.append("a point without an interval is recorded: interval=False returns it at no price, at what it cost or less.")
     for name in query.labels.drawn.statistics:
         lines_of = [(line, known) for line in found for known in line.forecasts if known.name == name]
         if lines_of and all(known.hopeless for _, known in lines_of):

@@ -36,6 +36,7 @@ from sordino.session.shape import Shape, shape
 from sordino.session.verbs import TableVerbs
 from sordino.statistics import Answer, Statistic, count
 from sordino.statistics.applied import Applied
+from sordino.statistics.position import Position, as_confidence, as_interval
 from sordino.statistics.predicates import Counts
 
 if TYPE_CHECKING:
@@ -97,7 +98,27 @@ class Query(TableVerbs):
     @builds
     def by_mechanism(self, name: str | None, propose: Any = None, otherwise: str = "refuse") -> Query:
         """Answer by a named mechanism instead of the planner's choice."""
-        return replace(self, asked=self.asked.by_mechanism(name, propose, otherwise))
+        named = replace(self, asked=self.asked.by_mechanism(name, propose, otherwise))
+        return named if named.asked.mechanism in (None, "interval") else named.pointed  # every other mechanism answers by one draw
+
+    @builds
+    def with_interval(self, interval: Any = None, level: Any = None) -> Query:
+        """The same question with other ends for its quantiles: none, about these rows, or about their population, at a level."""
+        wanted: dict[str, Any] = {} if interval is None else {"interval": as_interval(interval)}
+        sure: dict[str, Any] = {} if level is None else {"level": as_confidence(level)}
+        found = {label: item for label, item in self.asked.statistics.items() if isinstance(item, Position)}
+        if not found:
+            if sure or wanted.get("interval") == "total":
+                what = "only the ends of quantiles are drawn for one level and one kind of interval."
+                raise QueryError("SRD-106", what, 'Leave level= and interval= out: answer.interval(0.99, kind="total") is free afterwards.')
+            return self
+        changed = {label: replace(item, **wanted, **sure) for label, item in found.items()}
+        return replace(self, asked=replace(self.asked, statistics={**self.asked.statistics, **changed}))
+
+    @cached_property
+    def pointed(self) -> Query:
+        """The same question with a single draw for each quantile."""
+        return self.with_interval(False)
 
     def settle(
         self, epsilon: Any, delta: Any = None, *, rows: int | EllipsisType | None = ..., weights: Any = None, way: str | None = None
@@ -138,21 +159,44 @@ class Query(TableVerbs):
         return tuple(self.asked.statistics[name].ways(epsilon, offered, plan.context))
 
     @builds
-    def preview(self, *, epsilons: Any = EPSILONS, within: Any = None, within_rank: Any = None, delta: Any = None) -> Preview:
+    def preview(
+        self, *, epsilons: Any = EPSILONS, within: Any = None, within_rank: Any = None, delta: Any = None, interval: Any = None,
+        level: Any = None,
+    ) -> Preview:  # fmt: skip
         """The price list of this question: epsilon, error, share of the budget. Free; never opens the private source.
 
-        With `within` or `within_rank` the first line is the price of that wish.
+        With `within` or `within_rank` the first line is the price of that wish. `interval` and `level` are those of `release`.
         """
+        other = self.ended(interval, level, within_rank)
+        if other is not self:
+            return other.preview(epsilons=epsilons, within=within, within_rank=within_rank, delta=delta)
         wish = self._wish(within, within_rank)
         return preview(self, epsilons=epsilons, wish=wish, ranks=within_rank is not None, delta=delta)
 
     @builds
     def explain(
-        self, epsilon: Any, *, delta: Any = None, mechanism: str | None = None, propose: Any = None, otherwise: str = "refuse"
-    ) -> Explanation:
+        self, epsilon: Any, *, delta: Any = None, mechanism: str | None = None, propose: Any = None, otherwise: str = "refuse",
+        interval: Any = None, level: Any = None,
+    ) -> Explanation:  # fmt: skip
         """The mechanism chosen at this price, why, what was rejected and by how much, the theorem and the cost. Free."""
-        query = self if mechanism is None and propose is None else self.by_mechanism(mechanism, propose, otherwise)
+        ended = self.ended(interval, level)
+        query = ended if mechanism is None and propose is None else ended.by_mechanism(mechanism, propose, otherwise)
         return explain(query, as_epsilon(epsilon), delta)
+
+    def ended(self, interval: Any = None, level: Any = None, within_rank: Any = None) -> Query:
+        """The question as `interval` and `level` want it. A wish about ranks is about the point: it takes the single draw."""
+        if within_rank is not None:
+            if interval not in (None, False):
+                raise QueryError("SRD-101", "within_rank is about the single draw.", "Leave interval= out, or give epsilon=.")
+            interval = False if any(isinstance(item, Position) and item.interval for item in self.asked.statistics.values()) else None
+        if interval is None and level is None:
+            return self
+        return self._ended(None if interval is None else as_interval(interval) or False, None if level is None else as_confidence(level))
+
+    @cached_property
+    def _ended(self) -> Callable[..., Query]:
+        """Its other forms, each made once: what is known of a question is kept with it."""
+        return lru_cache(8)(self.with_interval)
 
     def _wish(self, within: Any, within_rank: Any) -> Wish | None:
         if within is not None and within_rank is not None:
@@ -178,6 +222,8 @@ class Query(TableVerbs):
         words |= {} if delta is None else {"delta": str(as_delta(delta, zero=True))}
         wish = {} if within is None else {self.labels.canonical[name]: width for name, width in self.wished(within).items()}
         words |= {"within": ", ".join(f"{name}: {wish[name]:.17g}" for name in sorted(wish))} if wish else {}
+        points = [item.interval is None for item in self.asked.statistics.values() if isinstance(item, Position)]
+        words |= {"interval": "false"} if points and all(points) else {}
         return words if within_rank is None else words | {"within_rank": f"{float(within_rank):.17g}"}
 
     @cached_property
@@ -197,7 +243,9 @@ class Query(TableVerbs):
         alone = [replace(drawn, statistics={label: statistic}) for label, statistic in drawn.statistics.items()]
         words = [question(item, table.unit, fold_ids=table.fold_ids) for item in (alone if len(alone) > 1 else ())]
         members = tuple(Asked(recall_key(table.dataset, table.version, said)) for said in words)
-        return Asked(self.key(), members, Limits.of(table.unit), self.words["text"], older=self.older)
+        if not members and self.pointed.key() != self.key():  # the point of an interval is a question of its own
+            members = (Asked(self.pointed.key()),)
+        return Asked(self.key(), members, Limits.of(table.unit), self.words["text"], older=self.older, point=self.pointed.key())
 
     @cached_property
     def older(self) -> bytes | None:
@@ -246,8 +294,13 @@ class Query(TableVerbs):
         fresh: bool = False,
         analyst: str | None = None,
         request: str | None = None,
+        interval: Any = None,
+        level: Any = None,
     ) -> Release:
         """Pay, look, draw. A recorded answer at this price or more, or as accurate as wished, is returned at no price.
+
+        For quantiles `interval` is True (low and high in the column's unit, covering with probability `level`), "total" (about the
+        population) or False (one draw with a rank bar, and so with `within_rank`); left out, it is as the question says: True.
 
         `within` is a half-width at 95%, in the statistic's unit (a dict by name for several); `within_rank` a share of the rows, for
         quantiles. `rho` is a price in the unit of a ledger that adds rho. `mechanism` names one instead of the planner's choice: "ptr"
@@ -259,6 +312,11 @@ class Query(TableVerbs):
             raise QueryError("SRD-106", what, 'Use otherwise="refuse" or "global", and fresh=True or False.')
         if request is not None:
             as_text(request, "the request id")
+        ends = self.ended(interval, level, within_rank)
+        if ends is not self:
+            terms: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "delta": delta, "within": within, "within_rank": within_rank}
+            who: dict[str, Any] = {"fresh": fresh, "analyst": analyst, "request": request}
+            return ends.release(**terms, mechanism=mechanism, propose=propose, otherwise=otherwise, **who)
         if mechanism is not None or propose is not None:
             other = self.by_mechanism(mechanism, propose, otherwise)
             price: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "delta": delta, "within": within, "within_rank": within_rank}
@@ -287,7 +345,15 @@ class Query(TableVerbs):
 
     def sealed(self, *, older: bool = True, quiet: bool = False) -> list[bytes]:
         """The same as the book has them; those of format 1 came first."""
-        return [*(older_answers(self, quiet=quiet) if older else ()), *self.table.ledger.recall(self.key())]
+        return [*(older_answers(self, quiet=quiet) if older else ()), *self.table.ledger.recall(self.key()), *self._points()]
+
+    def _points(self) -> list[bytes]:
+        """The points of recorded intervals, where this is the question about the point alone."""
+        asked = list(self.labels.drawn.statistics.values())
+        if self.asked.mechanism is not None or len(asked) != 1 or not isinstance(asked[0], Position) or asked[0].interval is not None:
+            return []
+        recorded = (sealed for kind in ("noise", "total") for sealed in self.table.ledger.recall(self.with_interval(kind).key()))
+        return [found for sealed in recorded if (found := _point(sealed)) is not None]
 
     def recall(
         self, epsilon: Fraction | None, wish: Wish | None = None, *, ranks: bool = False, rho: Fraction | None = None
@@ -297,7 +363,11 @@ class Query(TableVerbs):
         A price in rho is compared with the rho of recorded answers, to the hundredth of a percent to which it was met.
         """
 
+        sure = max((float(item.level) for item in self.asked.statistics.values() if isinstance(item, Position)), default=0.0)
+
         def enough(sealed: bytes) -> bool:
+            if sure and any(ends["level"] < sure for ends in Release.from_bytes(sealed).drawn.values()):
+                return False
             if wish is not None:
                 return meets(Release.from_bytes(sealed, query=self), wish, ranks=ranks)
             paid = price_of(sealed)
@@ -358,3 +428,13 @@ class Query(TableVerbs):
     def __repr__(self) -> str:
         by = f" by {', '.join(self.asked.by)}" if self.asked.by else ""
         return f"Query({', '.join(self.asked.statistics)}{by} of {self.table.name!r}; nothing read, nothing spent)"
+
+
+@lru_cache(4096)
+def _point(sealed: bytes) -> bytes | None:
+    """The point of a recorded interval, or a record that is a point as a whole because too few rows were known for ends."""
+    found = Release.from_bytes(sealed)
+    if not found.drawn:
+        return sealed if found.bar == "rank" else None
+    point = found.point()
+    return None if point is None else point.to_bytes()

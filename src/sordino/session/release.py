@@ -58,6 +58,7 @@ class Release:
     rank_bars: dict[str, tuple[float, float]] = field(default_factory=dict)  # per statistic with a rank bar; the same in every group
     raw: dict[str, list[Any]] = field(default_factory=dict)  # the drawn numbers, so that another level of the interval costs nothing
     shapes: dict[str, shape.Shape] = field(default_factory=dict)
+    drawn: dict[str, dict[str, Any]] = field(default_factory=dict)  # per statistic with drawn ends: their level and kind, and its point
     recalled: bool = field(default=False, compare=False)
     more: int | None = field(default=None, compare=False)  # releases at this price that the budget still paid for when it was drawn
     query: Any = field(default=None, compare=False, repr=False)
@@ -99,6 +100,8 @@ class Release:
     def interval(self, level: float = 0.95, *, kind: str = "noise") -> tuple[Any, Any] | None:
         """The interval at a level: post-processing of the drawn numbers, at no price. None where the bar has no ends.
 
+        The drawn ends of a quantile hold for the level they were released at and for every lower one.
+
         kind="noise" is about the answer these rows would have without noise; kind="total", for counts, means, centres, quantiles and
         regressions, about the population they are a sample of. It is simulated, from a released std or quantiles of the same rows; a
         regression has drawn what it needs.
@@ -107,10 +110,16 @@ class Release:
             raise QueryError("SRD-103", f"level is {level!r}.", "Give a level between 0 and 1.")
         if kind not in ("noise", "total"):
             raise QueryError("SRD-106", f"kind {kind!r} is unknown.", 'Use "noise" or "total".')
-        if kind == "total":
+        ends = self.drawn.get(self.names[0]) if len(self.names) == 1 and not self.grouped else None
+        if kind == "total" and (ends is None or ends["kind"] != "total"):
             return sampling.total(self, float(level))
         if self.low is None or self.high is None:
             return None
+        if ends is not None:  # what was drawn for a level holds for every lower one
+            if level > ends["level"]:
+                what = f"these ends were drawn for {100 * ends['level']:g}%."
+                raise QueryError("SRD-103", what, f"Release with level={level:g}: its ends are aimed farther out.")
+            return self.low, self.high
         if level == 0.95:
             return self.low, self.high
         if self.query is None:
@@ -135,7 +144,7 @@ class Release:
         answers = {n: [v if isinstance(v, Refused) else function(v) for v in self.answers[n]] for n in self.names}
         card = Card(self.card)
         card["post-processing"] = [*card.get("post-processing", []), getattr(function, "__name__", "function")]
-        return replace(self, answers=answers, bar="none", card=card, rank_bars={}, raw={}, shapes={}, query=None, sealed=None)
+        return replace(self, answers=answers, bar="none", card=card, rank_bars={}, raw={}, shapes={}, drawn={}, query=None, sealed=None)
 
     def improve(self, within: Any = None, **options: Any) -> Release:
         """A better answer to the same question; see `Query.improve`."""
@@ -162,6 +171,7 @@ class Release:
         whose = {"format": FORMAT, "labels": "canonical" if self.canonical else "shown"}
         facts = {**whose, "id": self.id, "names": list(self.names), "mechanism": self.mechanism, "bar": self.bar}
         data = {"keys": self.keys, "answers": self.answers, "ranks": self.rank_bars, "raw": self.raw, "shapes": self.shapes}
+        data |= {"drawn": self.drawn} if self.drawn else {}
         return encode({**facts, **data, "cost": self.cost.exact.to_dict(), "charged": charged, "card": dict(self.card)})
 
     @classmethod
@@ -174,7 +184,8 @@ class Release:
         cost = Paid(Cost.from_dict(found["cost"]), charged)
         facts = (tuple(found["names"]), cost, found["mechanism"], found["bar"], found["id"], Card(found["card"]))
         made = cls(
-            found["answers"], found["keys"], *facts, found["ranks"], found["raw"], found["shapes"], recalled=recalled, query=query,
+            found["answers"], found["keys"], *facts, found["ranks"], found["raw"], found["shapes"], found.get("drawn", {}),
+            recalled=recalled, query=query,
             arrangement=getattr(query, "arrangement", None), canonical=found.get("labels") == "canonical", sealed=data,
         )  # fmt: skip
         return made if query is None else made.under(query.labels.canonical, query.shapes)
@@ -194,8 +205,21 @@ class Release:
             card["bar about"] = renamed(about)
         return replace(
             self, answers=renamed(self.answers, "", "_low", "_high"), names=tuple(labels), card=card, rank_bars=renamed(self.rank_bars),
-            raw=renamed(self.raw), shapes=dict(shapes), canonical=False,
+            raw=renamed(self.raw), shapes=dict(shapes), drawn=renamed(self.drawn), canonical=False,
         )  # fmt: skip
+
+    def point(self) -> Release | None:
+        """The point of a drawn interval as a release of its own, with its rank bar and its own price; None where there is none."""
+        if list(self.drawn) != list(self.names) or len(self.names) != 1:
+            return None
+        name, point = self.names[0], self.drawn[self.names[0]]["point"]
+        values, far = point["values"], point["ranks"]
+        answers = {name: values, f"{name}_low": [None] * len(values), f"{name}_high": [None] * len(values)}
+        card = Card({**self.card, "mechanism": point["mechanism"], "bar": "rank", "part of": self.id})
+        card.pop("bar about", None)
+        cost = Paid(Cost.from_dict(point["cost"]))
+        facts: dict[str, Any] = {"rank_bars": {name: (-far, far)}, "raw": {}, "drawn": {}, "sealed": None}
+        return replace(self, answers=answers, cost=cost, mechanism=point["mechanism"], bar="rank", card=card, **facts)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "query": None}  # a copy for another process keeps the answer and lets go of the table

@@ -134,7 +134,7 @@ def _population(release: Release, asked: Any) -> Population:
     if isinstance(asked, Quantiles) and len(asked.levels) > 1:
         return _rising([float(q) for q in asked.levels], release.value)
     spreads = [found.high for found in recorded(std(column)) if found.high is not None]  # the far end: no smaller than it is
-    quartiles = recorded(quantiles(column, QUARTILES))
+    quartiles = recorded(quantiles(column, QUARTILES, interval=False))
     if quartiles and not (isinstance(asked, Mean) and spreads):
         return _rising(QUARTILES, quartiles[-1].value)
     spreads += [found.value / NORMAL for found in recorded(iqr(column)) if found.value > 0]

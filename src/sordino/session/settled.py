@@ -23,6 +23,7 @@ from sordino.session.rehearsal import Nobody
 from sordino.session.release import Paid, Release
 from sordino.session.shape import Shape, shape
 from sordino.statistics import Answer, Context, Plan, Step, plan_steps
+from sordino.statistics.ends import IntervalStep
 from sordino.statistics.port import Groups
 from sordino.statistics.share import THRIFTY
 from sordino.summaries import Draw
@@ -145,7 +146,7 @@ class Settled:
     def _release(self, groups: Groups, answers: Answers, paid: Paid, id: str, card: Card) -> Release:
         """Under canonical labels. Which columns appear is public: it follows from the steps, not from the answers."""
         columns: dict[str, list[Any]] = {}
-        ranks, raw = {}, {}
+        ranks, raw, drawn = {}, {}, {}
         for name, label in self.labels.items():
             cells = answers[name]
             columns[label] = [cell.value for cell in cells]
@@ -153,12 +154,14 @@ class Settled:
                 columns |= {f"{label}_low": [cell.low for cell in cells], f"{label}_high": [cell.high for cell in cells]}
             if not self.by and self.bar_of(name) not in ("none", "rank"):  # only one answer has intervals at other levels
                 raw[label] = [cell.raw for cell in cells]
-            far = self.steps[name].rank_width() if name in self.steps else None
-            if far is not None:
+            step = self.steps.get(name)
+            if isinstance(step, IntervalStep):
+                drawn[label] = step.drawn(cells)
+            elif step is not None and (far := step.rank_width()) is not None:
                 ranks[label] = (-far, far)
         keys = {column: [group[i] for group in groups or ()] for i, column in enumerate(self.by)}
         names = tuple(self.labels.values())
-        return Release(columns, keys, names, paid, self.mechanism, self.bar, id, card, ranks, raw, self.shapes, canonical=True)
+        return Release(columns, keys, names, paid, self.mechanism, self.bar, id, card, ranks, raw, self.shapes, drawn, canonical=True)
 
 
 def settle(

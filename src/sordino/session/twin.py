@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -43,9 +43,13 @@ class Twin:
     def values(self, plan: Settled, name: str, repeats: int, few: int | None = None) -> NDArray[np.float64]:
         """Simulated answers of one statistic: one row per repeat, one column per group and part; nan where refused."""
         held = conversations(plan, self.engine, SALT, repeats, few)
-        out = [[number for answer in answers[name] for number in _numbers(answer.value)] for _, answers in held]
-        width = max(map(len, out), default=0)
-        return np.array([row + [math.nan] * (width - len(row)) for row in out]).reshape(len(out), width)
+        return _table([[number for answer in answers[name] for number in _numbers(answer.value)] for _, answers in held])
+
+    def ends(self, plan: Settled, name: str, repeats: int, few: int | None = None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Simulated answers of a statistic that draws its ends, and half the distance of those ends."""
+        held = [answers[name] for _, answers in conversations(plan, self.engine, SALT, repeats, few)]
+        value, low, high = (_table([[v for cell in cells for v in _numbers(part(cell))] for cells in held]) for part in PARTS)
+        return value, (high - low) / 2
 
 
 def conversations(plan: Settled, engine: Any, salt: int, repeats: int, few: int | None = None) -> list[tuple[Groups, Answers]]:
@@ -100,6 +104,14 @@ class Remembered:
             totals: dict[Item, Any] = {item: np.tile(total, self.copies) for item, total in found.values.items()}
             return GroupTotals(found.keys * self.copies, totals)
         return iter(found * self.copies) if isinstance(found, list) else found
+
+
+PARTS: tuple[Callable[[Any], Any], ...] = (lambda cell: cell.value, lambda cell: cell.low, lambda cell: cell.high)
+
+
+def _table(rows: list[list[float]]) -> NDArray[np.float64]:
+    width = max(map(len, rows), default=0)
+    return np.array([row + [math.nan] * (width - len(row)) for row in rows]).reshape(len(rows), width)
 
 
 def _numbers(value: Any) -> list[float]:

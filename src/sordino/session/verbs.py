@@ -79,17 +79,20 @@ class Verbs(Generic[Q]):
         """The standard deviation of a column."""
         return self._ask(statistics.std(column))
 
-    def median(self, column: str, *, bounds: str | None = None) -> Q:
-        """The median of a column; bounds="private" where its public bounds are missing or say nothing."""
-        return self._ask(statistics.median(column, bounds=bounds))
+    def median(self, column: str, *, bounds: str | None = None, interval: Any = True, level: Any = "0.95") -> Q:
+        """The median of a column with an interval in its unit; bounds="private" where its public bounds are missing or say nothing.
 
-    def quantile(self, column: str, q: Any, *, bounds: str | None = None) -> Q:
-        """The q-quantile of a column."""
-        return self._ask(statistics.quantile(column, q, bounds=bounds))
+        interval=False is one draw with a rank bar, interval="total" an interval about the population, `level` how sure it is.
+        """
+        return self._ask(statistics.median(column, bounds=bounds, interval=interval, level=level))
 
-    def quantiles(self, column: str, q: Sequence[Any], *, bounds: str | None = None) -> Q:
-        """Several quantiles of a column, in one release."""
-        return self._ask(statistics.quantiles(column, list(q), bounds=bounds))
+    def quantile(self, column: str, q: Any, *, bounds: str | None = None, interval: Any = True, level: Any = "0.95") -> Q:
+        """The q-quantile of a column with an interval in its unit; see `median`."""
+        return self._ask(statistics.quantile(column, q, bounds=bounds, interval=interval, level=level))
+
+    def quantiles(self, column: str, q: Sequence[Any], *, bounds: str | None = None, interval: Any = True, level: Any = "0.95") -> Q:
+        """Several quantiles of a column, in one release, each with an interval of its own; see `median`."""
+        return self._ask(statistics.quantiles(column, list(q), bounds=bounds, interval=interval, level=level))
 
     def iqr(self, column: str, *, bounds: str | None = None) -> Q:
         """The interquartile range of a column."""

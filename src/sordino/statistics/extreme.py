@@ -45,6 +45,11 @@ class ExtremeStep(Ordered):
         return f"RankExponential, {self.base}, row {self.mechanism.rank:,} from the {end}"
 
     @property
+    def covers(self) -> str:
+        """What the answer stands for: the extreme itself is out of reach."""
+        return f"the value of row {self.mechanism.rank:,} from the {'largest' if self.upper else 'smallest'}"
+
+    @property
     def parts(self) -> tuple[Part, ...]:
         return (self.price.part(self.mechanism.certificate()),)
 

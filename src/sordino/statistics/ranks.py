@@ -65,6 +65,7 @@ class Ordered(Priced):
     epsilon: Fraction
     context: Context
     private: bool = False  # the caller says the bounds are of no use
+    why: str = ""  # what to say before paying
     bar = "rank"
 
     def __post_init__(self) -> None:
@@ -96,6 +97,13 @@ class Ordered(Priced):
         said = [f"{float(q):.4g}" for q in self.levels]
         return f"{name}, {self.base}, q = {', '.join(said if len(said) <= SPELT else [*said[:2], '...', said[-1]])}"
 
+    @property
+    def name(self) -> str:
+        raise NotImplementedError
+
+    def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
+        raise NotImplementedError
+
     def interval(self, answer: Answer, level: float) -> None:
         return None
 
@@ -107,6 +115,9 @@ class Ordered(Priced):
 
     def rank_width(self, level: float = LEVEL) -> float:
         raise NotImplementedError
+
+    def warning(self, rows: int | None) -> str:
+        return self.why
 
 
 @dataclass(frozen=True)
