@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -19,9 +20,10 @@ from numpy.typing import NDArray
 from sordino.errors import QueryError
 from sordino.noise import draw
 from sordino.privacy.discrete import UniformInteger
+from sordino.schema.frame import Frame
 from sordino.session.query import Query
 from sordino.session.settled import Settled
-from sordino.session.twin import conversations
+from sordino.session.twin import Remembered, conversations
 from sordino.statistics.port import Answer
 from sordino.summaries.totals import Item, Rows, Totals
 
@@ -60,29 +62,54 @@ def coverage(
     below 93% is measured a second time with ten times the releases, so that what is reported is no accident of the draw. Statistics
     whose answers have no interval are released once.
     """
+    return measured(query, (epsilon,), delta=delta, repeats=repeats, plain=plain)[0]
+
+
+def measured(
+    query: Query, epsilons: Sequence[Any], *, delta: Any = None, repeats: int = 2_000, plain: Mapping[Any, Any] | None = None
+) -> list[list[Covered]]:
+    """The coverage at several prices; the rows are bounded once."""
     if not isinstance(query, Query):
         raise QueryError("SRD-103", f"{type(query).__name__} is not a query.", "Give a table's query, such as people.mean('income').")
-    plan = query.settle(epsilon, delta)
+    with _Kept(query.table.engine, draw(UniformInteger(0, 2**128 - 1))) as engine:
+        return [_at(query.settle(epsilon, delta), query.asked.statistics, engine, repeats, plain or {}) for epsilon in epsilons]
+
+
+def _at(plan: Settled, statistics: Mapping[str, Any], engine: _Kept, repeats: int, plain: Mapping[Any, Any]) -> list[Covered]:
     if plan.plan.keys is not None:
         raise QueryError("SRD-106", "which private keys appear differs from release to release.", "Declare the keys of the group columns.")
-    salt = draw(UniformInteger(0, 2**128 - 1))
-    engine = query.table.engine
-    statistics = {label: query.asked.statistics[label] for label in plan.names}
-    groups = plan.context.keys if plan.by else None
     barless = all(plan.bar_of(name) == "none" for name in plan.names)
-    cells = _cells(plan, conversations(plan, engine, salt, 1 if barless else repeats))
+    cells = _cells(plan, conversations(plan, engine, 0, 1 if barless else repeats))
     found = []
     for place, name in enumerate(plan.names):
-        truths = _truths(plan, engine, salt, statistics[name])
-        for at, group in enumerate(groups if groups is not None else ((),)):
+        truths = _truths(plan, engine, statistics[name])
+        for at, group in enumerate((plan.context.keys or ()) if plan.by else ((),)):
             judged = _Judged(plan, name, statistics[name], truths[at])
-            wanted = None if plain is None else plain.get((name, *group))
+            wanted = plain.get((name, *group))
             result = judged.of(cells[place][at], group, wanted)
             if result.share is not None and result.share < LEAST:
-                more = _cells(plan, conversations(plan, engine, salt, repeats * AGAIN))
+                more = _cells(plan, conversations(plan, engine, 0, repeats * AGAIN))
                 result = judged.of(more[place][at], group, wanted)
             found.append(result)
     return found
+
+
+class _Kept:
+    """An engine with one salt, whose bounded tables stay open and remember what they answered."""
+
+    def __init__(self, engine: Any, salt: int) -> None:
+        self._engine, self._salt, self._stack, self._open = engine, salt, ExitStack(), {}
+
+    def __enter__(self) -> _Kept:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def bounded(self, frame: Frame, _: int) -> AbstractContextManager[Remembered]:
+        if frame not in self._open:
+            self._open[frame] = Remembered(self._stack.enter_context(self._engine.bounded(frame, self._salt)).ask)
+        return nullcontext(self._open[frame])
 
 
 def _cells(plan: Settled, held: Sequence[tuple[Any, Any]]) -> list[list[list[Answer]]]:
@@ -101,11 +128,11 @@ class _Values:
     columns: Mapping[str, NDArray[np.int64]]
 
 
-def _truths(plan: Settled, engine: Any, salt: int, statistic: Any) -> list[Any]:
+def _truths(plan: Settled, engine: _Kept, statistic: Any) -> list[Any]:
     """The rows each answer is about, group by group; for a counted column the number of rows of each value or bin."""
     own, *counted = plan.frames
     if statistic.counted(plan.context) is not None:
-        with engine.bounded(counted[0], salt) as rows:
+        with engine.bounded(counted[0], 0) as rows:
             totals = rows.ask(Totals((Item("rows"),)))
         width = len(plan.by)
         tallies: dict[Any, dict[Any, int]] = {}
@@ -114,7 +141,7 @@ def _truths(plan: Settled, engine: Any, salt: int, statistic: Any) -> list[Any]:
         return [tallies.get(key, {}) for key in (plan.context.keys or ((),) if plan.by else ((),))]
     indices = range(getattr(statistic, "first", 0), getattr(statistic, "first", 0) + len(statistic.predicates))
     items = (Item("rows"), Item("units"), *(Item("counted", index=i) for i in indices))
-    with engine.bounded(own, salt) as rows:
+    with engine.bounded(own, 0) as rows:
         totals = rows.ask(Totals(items))
         sorted_columns = {name: [part.values for part in rows.ask(Rows(name))] for name in statistic.columns}
     out = []
@@ -218,7 +245,14 @@ class _Judged:
     def ranked(self, answers: Sequence[Answer]) -> float:
         """How often every quantile of an answer lies within its ranks: #{x < y} <= q n + t and #{x <= y} >= q n - t."""
         grid, x = self._grid(self.statistic.column), self.rows.columns[self.statistic.column]
-        return float(np.mean([self._within(answer, np.asarray(x), grid) for answer in answers]))
+        levels = self._levels()
+        drawn = np.array([self._drawn(answer, grid, len(levels)) for answer in answers], np.int64)
+        reach = np.array([answer.ranks[1] for answer in answers if answer.ranks is not None])
+        held = np.ones(len(answers), bool)
+        for at, q in zip(drawn.T, levels, strict=True):
+            target = float(q * len(x))
+            held &= (np.searchsorted(x, at, "left") <= target + reach) & (np.searchsorted(x, at, "right") >= target - reach)
+        return float(held.mean())
 
     def _levels(self) -> list[Fraction]:
         said = self.statistic.question()
@@ -226,15 +260,12 @@ class _Judged:
             Fraction(q) for q in (said["q"] if isinstance(said["q"], list) else [said["q"]])
         ]
 
-    def _within(self, answer: Answer, x: NDArray[np.int64], grid: Any) -> bool:
-        assert answer.ranks is not None
-        t = answer.ranks[1]
-        levels, values = self._levels(), answer.value if isinstance(answer.value, tuple | list) else [answer.value]
-        drawn = sorted(map(int, answer.raw)) if len(answer.raw) == len(levels) else [_steps(y, grid) for y in values]
-        for at, q in zip(drawn, levels, strict=True):
-            if np.searchsorted(x, at, "left") > q * len(x) + t or np.searchsorted(x, at, "right") < q * len(x) - t:
-                return False
-        return True
+    @staticmethod
+    def _drawn(answer: Answer, grid: Any, levels: int) -> list[int]:
+        """The quantiles of an answer in grid steps: as they were drawn, or as they were released."""
+        if len(answer.raw) == levels:
+            return sorted(map(int, answer.raw))
+        return [_steps(y, grid) for y in (answer.value if isinstance(answer.value, tuple | list) else [answer.value])]
 
     def _plain_ranks(self, answers: Sequence[Answer], plain: Any) -> float | None:
         """With a rank bar the plain quantile is covered where the ranks are: of the same rows, if none was cut or moved."""
