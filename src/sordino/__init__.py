@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from sordino import inference as tests
     from sordino.ledger import Budget
     from sordino.remote import connect
-    from sordino.session.opening import open_dataset as open
     from sordino.session import owner
+    from sordino.session.opening import open_dataset as open
     from sordino.session.own import release
     from sordino.session.synthesis import synthesize
     from sordino.session.table import table

@@ -357,7 +357,8 @@ def test_a_terminal_sees_progress_and_no_colour_if_it_wants_none(tmp_path):
 MESSY = {
     "semicolons, commas and latin letters": (
         "messy.csv", "latin-1", "patient id;Größe;born;seen;cost;sex;smoker;note",
-        "{who};1,{age};19{age}-03-1{i};2024-05-0{i}T1{i}:30:00;{age}{i},25;{sex};{flag};{i}{who} said, \u00fc", ";", {"delimiter": ";", "encoding": "latin-1", "decimal": ","},
+        "{who};1,{age};19{age}-03-1{i};2024-05-0{i}T1{i}:30:00;{age}{i},25;{sex};{flag};{i}{who} said, \u00fc", ";",
+        {"delimiter": ";", "encoding": "latin-1", "decimal": ","},
     ),
     "tabs": ("messy.tsv", "utf-8", "patient id\tGröße\tborn\tseen\tcost\tsex\tsmoker\tnote",
         "{who}\t1.{age}\t19{age}-03-1{i}\t2024-05-0{i} 1{i}:30\t{age}{i}.25\t{sex}\t{flag}\t{i}{who} said", "\t", {}),
@@ -366,14 +367,15 @@ MESSY = {
 }  # fmt: skip
 
 
-def write_messy(name, encoding, header, row, mark, odd=("n/a", "", "-", "unknown")):
+def write_messy(name, encoding, header, row, mark):
     rng = np.random.default_rng(11)
     lines = [header]
     for i in range(1_200):
-        said = row.format(who=rng.integers(1, 300), age=rng.integers(20, 99), i=rng.integers(1, 9), sex=rng.choice(["f", "m", "F", ""]), flag=rng.choice(["yes", "no"]))
+        sex, flag = rng.choice(["f", "m", "F", ""]), rng.choice(["yes", "no"])
+        said = row.format(who=rng.integers(1, 300), age=rng.integers(20, 99), i=rng.integers(1, 9), sex=sex, flag=flag)
         if i % 40 == 7 and mark != ",":
             cells = said.split(mark)
-            cells[4] = odd[i // 40 % 4]
+            cells[4] = ("n/a", "", "-", "unknown")[i // 40 % 4]
             said = mark.join(cells)
         lines.append(said)
     Path(name).write_text("\r\n".join(lines) + "\r\n", encoding=encoding, newline="")
@@ -442,7 +444,8 @@ def test_init_of_parquet_knows_its_types(tmp_path, monkeypatch, capsys):
         "price": pa.array([Decimal(i) / 100 for i in range(n)], pa.decimal128(10, 2)), "x": pa.array([i / 7 for i in range(n)]),
         "day": pa.array([dt.date(2020, 1, 1) + dt.timedelta(i) for i in range(n)]),
         "at": pa.array([dt.datetime(2021, 1, 1) + dt.timedelta(hours=i) for i in range(n)]), "ok": pa.array([i % 2 == 0 for i in range(n)]),
-        "year": pa.array([1980 + i % 8 for i in range(n)]), "kind": pa.array([f"k{i % 5}" for i in range(n)]), "empty": pa.nulls(n, pa.string()),
+        "year": pa.array([1980 + i % 8 for i in range(n)]), "kind": pa.array([f"k{i % 5}" for i in range(n)]),
+        "empty": pa.nulls(n, pa.string()),
     })  # fmt: skip
     pq.write_table(rows, "sales.parquet")
     assert run(capsys, "init", "sales.parquet")[0] == 0

@@ -12,7 +12,7 @@ import pytest
 import sordino as sd
 from sordino.errors import QueryError
 from sordino.schema.declaration import declare
-from sordino.session.owner import WARNING, outward
+from sordino.session.owner import WARNING, fitted, outward
 
 ROWS = 3_000
 
@@ -103,8 +103,6 @@ def test_rows_of_somebody_else_have_no_fit():
         columns: dict[str, object] = {}
 
     with pytest.raises(QueryError, match="does not show its rows"):
-        from sordino.session.owner import fitted
-
         fitted("t", Blind(), {}, sd.privacy.PrivacyUnit())
 
 

@@ -32,8 +32,8 @@ QUESTIONS = {
 }
 LOOKS = "reading the rows for types and bounds: NOT PRIVATE, for the owner. Check what is written before you share the file."
 FITS = (
-    "# Types and bounds were read from the rows and rounded outwards: whoever sees this file learns that much of them. Replace them by what\n"
-    "# is publicly known, list public values of text columns as values = [...], and see `sordino fit` for what other declarations cost."
+    "# Types and bounds were read from the rows and rounded outwards: whoever sees this file learns that much. Replace them by what is\n"
+    "# publicly known, list public values of text columns as values = [...], and see `sordino fit` for what other declarations cost."
 )
 FITS_PEOPLE = "# These keep 99% of the rows. Noise grows with them; `sordino fit` says what smaller ones cut."
 HINTS = {"unit": "", "limits": "8,4", "bounds": "", "keys": "", "budget": "1,1e-6", "size": ""}
@@ -47,7 +47,9 @@ def init(
     keys: Annotated[str | None, typer.Option(help="sex=f,m,x diagnosis=private")] = None,
     budget: Annotated[str | None, typer.Option(help="epsilon,delta: 3,1e-6")] = None,
     size: Annotated[str | None, typer.Option(help="The public number of people.")] = None,
-    look: Annotated[bool | None, typer.Option(help="Read the rows for types and bounds (NOT PRIVATE); not done where --bounds or --keys say them.")] = None,
+    look: Annotated[
+        bool | None, typer.Option(help="Read the rows for types and bounds (NOT PRIVATE); not done where --bounds or --keys say them.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="The dataset file to write; by default next to the source.")] = None,
     force: Annotated[bool, typer.Option(help="Replace a dataset file that is there.")] = False,
 ) -> None:
@@ -160,7 +162,9 @@ def _looked(engine: Any, words: dict[str, str], written: Delimited | None) -> Lo
     found.written |= {"decimal": ","} if comma else {}
     if not unit:
         people = [name for name, (one, *_) in seen.items() if names_people(name) and 1 < one.distinct < one.present]
-        found.notes += [f"{name!r} repeats. If it says who a row is about, write the file anew with --unit {shlex.quote(name)}." for name in people[:3]]
+        found.notes += [
+            f"{name!r} repeats. If it says who a row is about, write the file anew with --unit {shlex.quote(name)}." for name in people[:3]
+        ]
     found.notes += [f"{name!r} is not used: {why}." for name, (facts, why) in found.columns.items() if "access" in facts and name != unit]
     return found
 

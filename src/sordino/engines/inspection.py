@@ -145,8 +145,10 @@ class Inspection:
         reads += [f"{_float(column, self.scan.fields[column.name])} AS v{i}" for i, column in enumerate(numbers)]
         units = [_unit(seen[column.name]) for column in numbers]
         sizes = [f"{_steps('abs(' + _inside(f'v{i}') + ')', part)} AS q{i}" for i, part in enumerate(units)]
-        inner = f"SELECT u{''.join(', ' + size for size in sizes)} FROM (SELECT {', '.join(reads)} FROM {self.scan.text}) AS looked WHERE u IS NOT NULL"
-        each = f"SELECT u, count(*) AS r{''.join(f', CAST(COALESCE(sum(q{i}), 0) AS BIGINT) AS s{i}' for i in range(len(units)))} FROM ({inner}) AS own GROUP BY u"
+        rows = f"SELECT {', '.join(reads)} FROM {self.scan.text}"
+        inner = f"SELECT {', '.join(['u', *sizes])} FROM ({rows}) AS looked WHERE u IS NOT NULL"
+        own = ["u", "count(*) AS r", *(f"CAST(COALESCE(sum(q{i}), 0) AS BIGINT) AS s{i}" for i in range(len(units)))]
+        each = f"SELECT {', '.join(own)} FROM ({inner}) AS own GROUP BY u"
         sums = ["count(*) AS people", "max(r) AS most", "CAST(sum(r) AS VARCHAR) AS rows_"]
         sums += [f"CAST(COALESCE(sum(s{i}), 0) AS VARCHAR) AS all{i}" for i in range(len(units))]
         for j, most in enumerate(limits):
@@ -156,23 +158,23 @@ class Inspection:
                 kept = f"CAST(floor(CAST(s{i} AS DOUBLE) * (r - {most}) / r) AS BIGINT)"
                 sums.append(f"CAST(COALESCE(sum(CASE WHEN r > {most} THEN {kept} END), 0) AS VARCHAR) AS t{j}_{i}")
         found = {name: _scalar(values[0]) for name, values in self.run(f"SELECT {', '.join(sums)} FROM ({each}) AS persons").items()}
-        people, rows = int(found["people"]), int(found["rows_"] or 0)
+        people, total = int(found["people"]), int(found["rows_"] or 0)
         cuts = []
         for j, most in enumerate(limits):
             lost = {c.name: int(found[f"t{j}_{i}"]) / int(found[f"all{i}"]) for i, c in enumerate(numbers) if int(found[f"all{i}"])}
-            cuts.append(Cut(most, int(found[f"l{j}"]) / max(rows, 1), int(found[f"p{j}"]) / max(people, 1), lost))
-        return {"people": people, "rows": rows, "most": int(found["most"] or 0)}, cuts
+            cuts.append(Cut(most, int(found[f"l{j}"]) / max(total, 1), int(found[f"p{j}"]) / max(people, 1), lost))
+        return {"people": people, "rows": total, "most": int(found["most"] or 0)}, cuts
 
     def groups(self, unit: Column, fold: bool, column: Column, limits: Sequence[int]) -> tuple[dict[str, int], list[Cut], list[Cut]]:
         """In how many groups of one column a person is, what max_groups cuts off, and what max_rows_per_group does."""
         key = typed(replace(column, type="cat", nulls="drop"), self.scan.fields[column.name])
         reads = f"{unit_text(unit, self.scan.fields[unit.name], fold)} AS u, {key} AS k"
         cells = f"SELECT u, k, count(*) AS c FROM (SELECT {reads} FROM {self.scan.text}) AS looked WHERE u IS NOT NULL GROUP BY u, k"
-        each = ", ".join(
-            f"CAST(COALESCE(sum(CASE WHEN c > {m} THEN c - {m} END), 0) AS BIGINT) AS e{j}, max(CASE WHEN c > {m} THEN 1 ELSE 0 END) AS x{j}"
-            for j, m in enumerate(limits)
-        )
-        persons = f"SELECT u, count(*) AS g, CAST(sum(c) AS BIGINT) AS r, max(c) AS c{', ' if each else ''}{each} FROM ({cells}) AS cells GROUP BY u"
+        each = ["u", "count(*) AS g", "CAST(sum(c) AS BIGINT) AS r", "max(c) AS c"]
+        for j, m in enumerate(limits):
+            each.append(f"CAST(COALESCE(sum(CASE WHEN c > {m} THEN c - {m} END), 0) AS BIGINT) AS e{j}")
+            each.append(f"max(CASE WHEN c > {m} THEN 1 ELSE 0 END) AS x{j}")
+        persons = f"SELECT {', '.join(each)} FROM ({cells}) AS cells GROUP BY u"
         sums = ["count(*) AS people", "max(g) AS most", "max(c) AS largest", "CAST(sum(r) AS VARCHAR) AS rows_"]
         for j, m in enumerate(limits):
             lost = f"CAST(floor(CAST(r AS DOUBLE) * (g - {m}) / g) AS BIGINT)"
@@ -217,7 +219,12 @@ def _tallies(column: Column, forms: Mapping[str, str], i: int) -> dict[str, str]
     if "v" in forms:
         v = f"v{i}"
         inside = _inside(v)
-        out |= {"nv": f"count({v})", "lo": f"min({inside})", "hi": f"max({inside})", "inf": f"count(CASE WHEN NOT (abs({v}) < {real(FINITE)}) THEN 1 END)"}
+        out |= {
+            "nv": f"count({v})",
+            "lo": f"min({inside})",
+            "hi": f"max({inside})",
+            "inf": f"count(CASE WHEN NOT (abs({v}) < {real(FINITE)}) THEN 1 END)",
+        }
         for s in DECIMALS:
             steps = f"({inside} * {real(10.0**s)})"
             near = f"abs({steps} - floor({steps} + {real(0.5)})) <= {real(1e-9)} * abs({steps}) + {real(1e-9)}"

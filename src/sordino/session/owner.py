@@ -84,7 +84,11 @@ class Fit:
 
     def to_toml(self) -> str:
         """The suggested lines of a dataset file."""
-        people = [f"unit_column = {json.dumps(self.unit, ensure_ascii=False)}", *(f"{word} = {value}" for word, value in self.limits.items())] if self.unit else []
+        people = (
+            [f"unit_column = {json.dumps(self.unit, ensure_ascii=False)}", *(f"{word} = {value}" for word, value in self.limits.items())]
+            if self.unit
+            else []
+        )
         lines = [f"{json.dumps(column.name, ensure_ascii=False)} = {toml(column.suggestion)}" for column in self.columns]
         head = ["[privacy]", *people, ""] if people else []
         return "\n".join([*head, f"[tables.{self.table}.columns]", *lines])
@@ -104,26 +108,36 @@ class Fit:
     def sections(self) -> list[tuple[str, tuple[str, ...], list[tuple[str, ...]]]]:
         """Title, head and rows of every table of the report."""
         columns = [
-            (c.name, c.declared, _share(c.null), _share(c.parses), _pair(c.clamped), _share(c.unlisted), toml(c.suggestion), c.why) for c in self.columns
+            (c.name, c.declared, _share(c.null), _share(c.parses), _pair(c.clamped), _share(c.unlisted), toml(c.suggestion), c.why)
+            for c in self.columns
         ]
         head = ("column", "declared", "null", "parses", "clamped", "not a key", "suggested", "because")
-        out = [("Columns", head, columns)]
+        out: list[tuple[str, tuple[str, ...], list[tuple[str, ...]]]] = [("Columns", head, [*columns])]
         if self.unit is not None:
             cut = ("limit", "at", "rows cut", "people cut", "of the total")
             rows = [("max_rows", *_cut(one)) for one in self.max_rows]
             rows += [(f"max_groups by {name}", *_cut(one)) for name, cuts in self.max_groups.items() for one in cuts]
             rows += [(f"max_rows_per_group by {name}", *_cut(one)) for name, cuts in self.max_rows_per_group.items() for one in cuts]
-            out.append(("What limits on one person cut, each alone", cut, rows))
+            out.append(("What limits on one person cut, each alone", cut, [*rows]))
             kept = [("in all" if not name else f"by {name}", _share(1 - share)) for name, share in self.counted.items()]
-            out.append(("Rows that do not count as declared", ("asked", "cut"), kept))
-        bounds = [(c.name, side, *_cut(one)[:2], _cut(one)[3]) for c in self.columns for side, cuts in (("low", c.lows), ("high", c.highs)) for one in cuts]
+            out.append(("Rows that do not count as declared", ("asked", "cut"), [*kept]))
+        bounds = [
+            (c.name, side, *_cut(one)[:2], _cut(one)[3])
+            for c in self.columns
+            for side, cuts in (("low", c.lows), ("high", c.highs))
+            for one in cuts
+        ]
         if bounds:
-            out.append(("What bounds move", ("column", "end", "at", "values moved", "of the total"), bounds))
+            out.append(("What bounds move", ("column", "end", "at", "values moved", "of the total"), [*bounds]))
         return out
 
     @property
     def heading(self) -> str:
-        who = "every row is a person" if self.unit is None else f"{self.people:,} people by {self.unit!r}, at most {self.most_rows:,} rows of one"
+        who = (
+            "every row is a person"
+            if self.unit is None
+            else f"{self.people:,} people by {self.unit!r}, at most {self.most_rows:,} rows of one"
+        )
         return f"{self.table}: {self.rows:,} rows, {who}"
 
     def __str__(self) -> str:
@@ -149,7 +163,9 @@ class Fit:
             return f"<h3>{html.escape(title)}</h3><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
 
         parts = [f"<p><strong>{WARNING}</strong></p><p>{html.escape(self.heading)}</p>", *(table(*section) for section in self.sections())]
-        return "".join([*parts, f"<h3>Suggested</h3><p>{SPARE}</p><pre>{html.escape(self.to_toml())}</pre><pre>{html.escape(self.to_python())}</pre>"])
+        return "".join(
+            [*parts, f"<h3>Suggested</h3><p>{SPARE}</p><pre>{html.escape(self.to_toml())}</pre><pre>{html.escape(self.to_python())}</pre>"]
+        )
 
 
 def fit(table: Any) -> Any:
@@ -209,7 +225,7 @@ def fitted(name: str, engine: Any, columns: Mapping[str, Column], unit: PrivacyU
         made: dict[str, Any] = {"people": None, "most_rows": None}
         if unit.column is not None:
             made = _people(rows, columns, seen, unit, fold)
-    counted = _counted(engine, columns, unit, fold, _grouping(columns, seen, unit), total)
+    counted = _counted(engine, columns, unit, fold=fold, grouping=_grouping(columns, seen, unit), total=total)
     parts = tuple(_column(columns[at], seen[at], cuts.get(at), unit) for at in columns)
     kept = {} if unit.column is None else {at: share for at, share in counted.items() if not at or at in made["max_groups"]}
     return Fit(name, total, unit.column, columns=parts, counted=kept, **made)
@@ -263,7 +279,9 @@ def _grouping(columns: Mapping[str, Column], seen: Mapping[str, Seen], unit: Pri
     return sorted(filter(wanted, columns.values()), key=lambda column: seen[column.name].distinct)[:GROUPS]
 
 
-def _counted(engine: Any, columns: Mapping[str, Column], unit: PrivacyUnit, fold: bool, grouping: Sequence[Column], total: int) -> dict[str, float]:
+def _counted(
+    engine: Any, columns: Mapping[str, Column], unit: PrivacyUnit, *, fold: bool, grouping: Sequence[Column], total: int
+) -> dict[str, float]:
     """The share of rows that a release would count, by the bounded table of a release itself."""
     person = None if unit.column is None else columns[unit.column]
     found = {}
@@ -380,17 +398,20 @@ def _candidates(column: Column, seen: Seen) -> tuple[str | None, list[Any], list
     """The bounds whose cost is looked at: the declared ones, those that move nothing, and narrower ones."""
     facts, _ = suggest(seen, column.type)
     kind = column.type if column.type in (*NUMERIC, *MOMENTS) else str(facts.get("type", "")).partition("(")[0]
+    lows: list[Any]
+    highs: list[Any]
     if kind in MOMENTS:
         if seen.first is None or seen.last is None:
             return None, [], []
-        years = sorted({min(seen.first.year + i, seen.last.year) for i in (0, 1, 5)}), sorted({max(seen.last.year - i, seen.first.year) for i in (0, 1, 5)})
+        years = (
+            sorted({min(seen.first.year + i, seen.last.year) for i in (0, 1, 5)}),
+            sorted({max(seen.last.year - i, seen.first.year) for i in (0, 1, 5)}),
+        )
         lows, highs = [dt.datetime(year, 1, 1) for year in years[0]], [_year_end(year, kind) for year in years[1]]
     elif kind in NUMERIC and seen.low is not None and seen.high is not None:
         low, high = outward(seen.low, seen.high)
-        lows, highs = _narrower(-low), _narrower(high)
-        lows = [-end for end in lows] if low < 0 else [low]
-        highs = highs if high > 0 else [high]
-        highs = [end for end in highs if end > max(low, 0) or end == high]
+        lows = [-end for end in _narrower(-low)] if low < 0 else [low]
+        highs = [end for end in _narrower(high) if end > max(low, 0) or end == high]
     else:
         return None, [], []
     if column.bounds is not None and column.type == kind:

@@ -72,7 +72,9 @@ def conversations(plan: Settled, engine: Any, salt: int, repeats: int, few: int 
 
         if at_once > 1 and groups and not (plan.by and few) and plan.plan.keys is None:
             try:
-                return [turn for done in range(0, repeats, at_once) for turn in _turns(converse, min(at_once, repeats - done), plan, groups)]
+                return [
+                    turn for done in range(0, repeats, at_once) for turn in _turns(converse, min(at_once, repeats - done), plan, groups)
+                ]
             except Single:
                 pass
         return [converse(1) for _ in range(few or repeats)]
@@ -131,8 +133,8 @@ class Remembered:
         rows, sums = [], []
         for i, (low, high) in enumerate(request.limits):
             x, (large, small) = held[i % len(held)]
-            first, last = (int(np.searchsorted(x, end, side)) for end, side in ((low, "left"), (high, "right")))
-            last = max(first, last)
+            first = int(np.searchsorted(x, low, "left"))
+            last = max(first, int(np.searchsorted(x, high, "right")))
             inside = (int(large[last] - large[first]) << 24) + int(small[last] - small[first])
             rows.append(len(x))
             sums.append(inside + first * low + (len(x) - last) * high)

@@ -49,7 +49,11 @@ class Covered:
 
     def __str__(self) -> str:
         of = "" if not self.group else f" {', '.join(map(str, self.group))}"
-        said = "no interval" if self.share is None else f"{self.share:.1%} of {self.repeats:,} cover {self.about or 'the answer of these rows'}"
+        said = (
+            "no interval"
+            if self.share is None
+            else f"{self.share:.1%} of {self.repeats:,} cover {self.about or 'the answer of these rows'}"
+        )
         return f"{self.name}{of}: {said} ({self.bar} bar). NOT PRIVATE"
 
 
@@ -98,7 +102,8 @@ class _Kept:
     """An engine with one salt, whose bounded tables stay open and remember what they answered."""
 
     def __init__(self, engine: Any, salt: int) -> None:
-        self._engine, self._salt, self._stack, self._open = engine, salt, ExitStack(), {}
+        self._engine, self._salt, self._stack = engine, salt, ExitStack()
+        self._open: dict[Frame, Remembered] = {}
 
     def __enter__(self) -> _Kept:
         return self
@@ -174,7 +179,9 @@ class _Judged:
         if bar == "none":
             return Covered(self.name, group, bar, self.about, None, 0, None, None)
         if bar == "rank":
-            return Covered(self.name, group, bar, self.about, self.truth(), len(answers), self.ranked(answers), None, self._plain_ranks(answers, plain))
+            return Covered(
+                self.name, group, bar, self.about, self.truth(), len(answers), self.ranked(answers), None, self._plain_ranks(answers, plain)
+            )
         truth = self.moved(answers) if self.in_stages else self.truth()
         share, width = covered(answers, truth)
         found = None if plain is None else covered(answers, plain)[0]
@@ -183,7 +190,7 @@ class _Judged:
     @property
     def in_stages(self) -> bool:
         said = self.statistic.question()
-        return said["statistic"] == "mean" and (said.get("method") == "two_stage" or said.get("bounds") == "private")
+        return bool(said["statistic"] == "mean" and (said.get("method") == "two_stage" or said.get("bounds") == "private"))
 
     def moved(self, answers: Sequence[Answer]) -> Floats:
         """The mean of the rows inside the limits of each answer, which are the last two numbers it was computed from."""
@@ -280,7 +287,7 @@ def _steps(y: Any, grid: Any) -> int:
         number = Fraction(y.toordinal() - dt.date(1970, 1, 1).toordinal())
     else:
         number = Fraction(y)
-    return round(number / grid.step) - grid.low
+    return int(round(number / grid.step) - grid.low)
 
 
 def covered(answers: Sequence[Answer], truth: Any) -> tuple[float, float]:
