@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 import time
 import warnings
@@ -20,6 +21,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -31,7 +33,7 @@ ROOT = Path(__file__).parents[1]
 RESULTS, PAGE = ROOT / "bench" / "results" / "coverage.json", ROOT / "docs" / "accuracy.md"
 EPSILONS = ("0.2", "0.5", "1")
 SIZES = ("none", "size", "replace")
-REPEATS = 2_000
+REPEATS, LEVEL = 2_000, 0.95
 SEED = 20261116  # of the draw of strangers; any other will do
 
 
@@ -336,7 +338,9 @@ def text(rows: list[dict[str, Any]]) -> str:
     if wrong:
         head = ("table", "declared", "size", "statistic", "epsilon", "covers", "why")
         lines += _table(head, [[*(row[key] for key in head[:5]), _percent(row["share"]), why] for row, why in wrong])
-    lines += [*([] if wrong else ["Nothing."]), "", f"{count} {plain}", "", "## Where the plain statistic is another number", ""]
+    low = LEVEL - NormalDist().inv_cdf(1 - 1 / max(len(bars), 2)) * math.sqrt(LEVEL * (1 - LEVEL) / REPEATS)
+    chance = f"Of as many cells that cover exactly 95%, the least would show about {low:.1%} by chance. Rank bars hold more often."
+    lines += [*([] if wrong else ["Nothing."]), "", f"{count} {plain} {chance}", "", "## Where the plain statistic is another number", ""]
     lines += [
         "A limit on rows cuts and a bound moves, and then the interval is about what is left, as the answer says. In these cells it",
         "covers the plain statistic of the raw column less than half of the time, the most frequent reasons to run `sordino fit`.", "",
