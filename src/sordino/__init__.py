@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sordino import inference as tests
     from sordino.ledger import Budget
     from sordino.remote import connect
+    from sordino.session import owner
     from sordino.session.opening import open_dataset as open
     from sordino.session.own import release
     from sordino.session.synthesis import synthesize
@@ -72,6 +73,7 @@ __all__ = [
     "mode",
     "models",
     "open",
+    "owner",
     "privacy",
     "quantile",
     "quantiles",
@@ -103,6 +105,8 @@ if not TYPE_CHECKING:  # a name that is not there is an error to a type checker 
         """Rooms and verbs load when they are first named, so that `import sordino` stays fast."""
         if name == "tests":
             return import_module("sordino.inference")
+        if name == "owner":
+            return import_module("sordino.session.owner")
         if name in _ROOMS:
             return import_module(f"sordino.{name}")
         if name in __all__:

@@ -152,6 +152,10 @@ def test_an_owner_sees_the_console_sets_a_purse_and_sees_the_risk(page, served):
     page.get_by_role("button", name="Set the purse").click()
     expect(page.locator("tr", has_text="bela")).to_contain_text("0.75")
     look(page)
+    page.get_by_role("link", name="Fit", exact=True).click()
+    page.get_by_role("button", name="Check the fit").click()
+    page.get_by_text("What limits on one person cut, each alone (NOT PRIVATE)").wait_for()
+    look(page, "fit")
     page.get_by_role("link", name="Risk").click()
     for column in ("age", "sex", "cost"):
         page.get_by_label(column, exact=True).check()
@@ -237,7 +241,7 @@ def test_dark_pages_have_enough_contrast(chromium, served):
     page = context.new_page()
     enter(page, served, served.owner)
     asked = f"/ask?sql={SEX.replace(' ', '+')}&within=60"
-    for path in ("/datasets", asked, "/approvals", "/history", "/learn", "/owner", "/risk?column=age"):
+    for path in ("/datasets", asked, "/approvals", "/history", "/learn", "/owner", "/owner/fit?run=1", "/risk?column=age"):
         page.goto(served.url + path)
         look(page, "dark" if "ask?" in path else None)
     context.close()

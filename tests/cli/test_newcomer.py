@@ -292,7 +292,7 @@ def test_check_finds_what_an_owner_would_regret(ready, capsys):
 
 
 WRONG = {
-    "no such file": ["init", "none.csv"], "empty": ["init", "empty.csv"], "twice": ["init", "twice.csv"], "other": ["init", "semi.csv"],
+    "no such file": ["init", "none.csv"], "empty": ["init", "empty.csv"], "twice": ["init", "twice.csv"],
     "limits": ["init", "x.csv", "--unit", "x", "--limits", "abc"], "budget": ["init", "x.csv", "--budget", "much"],
     "size": ["init", "x.csv", "--size", "many"], "reversed": ["init", "x.csv", "--bounds", "x=9:1"],
     "no bounds": ["init", "x.csv", "--bounds", "x"], "odd bounds": ["init", "x.csv", "--bounds", "x=0:nan"],
@@ -304,7 +304,7 @@ WRONG = {
 @pytest.mark.parametrize("words", WRONG.values(), ids=WRONG)
 def test_files_and_words_that_cannot_be_used_are_refused_with_a_fix_and_leave_nothing_behind(words, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    texts = {"empty": b"", "head": b"a,b\n", "twice": b"a,a\n1,2\n", "semi": b"a;b\n1;2\n", "x": b"x\n1\n", "latin": b"a,b\n\xe9,2\n"}
+    texts = {"empty": b"", "head": b"a,b\n", "twice": b"a,a\n1,2\n", "x": b"x\n1\n", "latin": b"a,b\n\xe9,2\n"}
     for name, text in texts.items():
         (tmp_path / f"{name}.csv").write_bytes(text)
     before = sorted(tmp_path.iterdir())
@@ -352,3 +352,109 @@ def test_a_terminal_sees_progress_and_no_colour_if_it_wants_none(tmp_path):
     assert "certificates, 0 broken" in plain
     assert not re.search(r"\x1b\[(?:3[0-9]|38;|9[0-7])", plain)
     assert colour.search(coloured)
+
+
+MESSY = {
+    "semicolons, commas and latin letters": (
+        "messy.csv", "latin-1", "patient id;Größe;born;seen;cost;sex;smoker;note",
+        "{who};1,{age};19{age}-03-1{i};2024-05-0{i}T1{i}:30:00;{age}{i},25;{sex};{flag};{i}{who} said, \u00fc", ";",
+        {"delimiter": ";", "encoding": "latin-1", "decimal": ","},
+    ),
+    "tabs": ("messy.tsv", "utf-8", "patient id\tGröße\tborn\tseen\tcost\tsex\tsmoker\tnote",
+        "{who}\t1.{age}\t19{age}-03-1{i}\t2024-05-0{i} 1{i}:30\t{age}{i}.25\t{sex}\t{flag}\t{i}{who} said", "\t", {}),
+    "quotes and a byte order mark": ("messy.csv", "utf-8-sig", '"patient id","Größe",born,seen,cost,sex,smoker,note',
+        '"{who}",1.{age},19{age}-03-1{i},2024-05-0{i}T1{i}:30:00Z,"{age}{i}.25",{sex},{flag},"{i}{who} ""said"", so"', ",", {}),
+}  # fmt: skip
+
+
+def write_messy(name, encoding, header, row, mark):
+    rng = np.random.default_rng(11)
+    lines = [header]
+    for i in range(1_200):
+        sex, flag = rng.choice(["f", "m", "F", ""]), rng.choice(["yes", "no"])
+        said = row.format(who=rng.integers(1, 300), age=rng.integers(20, 99), i=rng.integers(1, 9), sex=sex, flag=flag)
+        if i % 40 == 7 and mark != ",":
+            cells = said.split(mark)
+            cells[4] = ("n/a", "", "-", "unknown")[i // 40 % 4]
+            said = mark.join(cells)
+        lines.append(said)
+    Path(name).write_text("\r\n".join(lines) + "\r\n", encoding=encoding, newline="")
+
+
+@pytest.mark.parametrize("kind", MESSY)
+def test_init_of_a_messy_file_is_a_dataset_that_answers_without_editing(kind, tmp_path, monkeypatch, capsys):
+    import tomllib
+
+    monkeypatch.chdir(tmp_path)
+    name, encoding, header, row, mark, written = MESSY[kind]
+    write_messy(name, encoding, header, row, mark)
+    code, out, err = run(capsys, "init", name)
+    assert code == 0
+    assert "NOT PRIVATE" in err
+    assert "--unit 'patient id'" in " ".join(out.split())
+    text = Path("messy.toml").read_text(encoding="utf-8")
+    said = tomllib.loads(text)
+    assert said["dataset"]["format"] == 2
+    table = said["tables"]["messy"]
+    assert {key: table[key] for key in ("delimiter", "encoding", "decimal") if key in table} == written
+    kinds = {column: facts.get("type", "never") for column, facts in table["columns"].items()}
+    assert kinds == {
+        "patient id": "never", "Größe": "decimal(3,2)", "born": "date", "seen": "timestamp", "cost": "decimal(6,2)", "sex": "cat",
+        "smoker": "bool", "note": "never",
+    }  # fmt: skip
+    assert not re.search(r"#.*\d{3}", text), "a comment tells no number of the rows"
+    assert run(capsys, "check")[0] == 0
+    for sql in (
+        'SELECT AVG("Größe") AS g, COUNT(*) AS n FROM messy', "SELECT MEDIAN(born) AS b FROM messy WHERE seen >= '2024-05-02'",
+        "SELECT smoker, AVG(cost) AS c FROM messy GROUP BY smoker", "SELECT sex, COUNT(*) AS n FROM messy GROUP BY sex",
+    ):  # fmt: skip
+        code, found = answer(capsys, "query", sql, "--epsilon", "0.2")
+        assert code == 0, (sql, found)
+    code, found = answer(capsys, "fit")
+    assert code == 0
+    assert found["private"] is False
+    fit = found["tables"]["messy"]
+    assert fit["rows"] == 1_200
+    assert all(sum(column["clamped"] or [0]) == 0 for column in fit["columns"])
+    assert all((column["parses"] or 1) >= 0.95 for column in fit["columns"])
+    code, out, _ = run(capsys, "fit", "--html", "fit.html")
+    assert code == 0
+    assert out.startswith("NOT PRIVATE")
+    assert "NOT PRIVATE" in Path("fit.html").read_text(encoding="utf-8")
+    assert os.stat("fit.html").st_mode & 0o077 == 0
+    assert run(capsys, "init", name, "--unit", "patient id", "--force")[0] == 0
+    limits = tomllib.loads(Path("messy.toml").read_text(encoding="utf-8"))["privacy"]
+    assert limits["max_rows"] >= 8
+    code, found = answer(capsys, "fit")
+    assert 1 - found["tables"]["messy"]["counted"][""] <= 0.01
+
+
+def test_init_of_parquet_knows_its_types(tmp_path, monkeypatch, capsys):
+    import datetime as dt
+    import tomllib
+    from decimal import Decimal
+
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    monkeypatch.chdir(tmp_path)
+    n = 500
+    rows = pa.table({
+        "customer_id": pa.array(range(n)), "age": pa.array([20 + i % 60 if i % 9 else None for i in range(n)], pa.int8()),
+        "price": pa.array([Decimal(i) / 100 for i in range(n)], pa.decimal128(10, 2)), "x": pa.array([i / 7 for i in range(n)]),
+        "day": pa.array([dt.date(2020, 1, 1) + dt.timedelta(i) for i in range(n)]),
+        "at": pa.array([dt.datetime(2021, 1, 1) + dt.timedelta(hours=i) for i in range(n)]), "ok": pa.array([i % 2 == 0 for i in range(n)]),
+        "year": pa.array([1980 + i % 8 for i in range(n)]), "kind": pa.array([f"k{i % 5}" for i in range(n)]),
+        "empty": pa.nulls(n, pa.string()),
+    })  # fmt: skip
+    pq.write_table(rows, "sales.parquet")
+    assert run(capsys, "init", "sales.parquet")[0] == 0
+    said = tomllib.loads(Path("sales.toml").read_text(encoding="utf-8"))["tables"]["sales"]["columns"]
+    assert said == {
+        "customer_id": {"access": "never"}, "age": {"type": "int", "bounds": [0, 100]}, "price": {"type": "decimal(3,2)", "bounds": [0, 5]},
+        "x": {"type": "float", "bounds": [0, 100]}, "day": {"type": "date", "bounds": ["2020-01-01", "2021-12-31"]},
+        "at": {"type": "timestamp", "bounds": ["2021-01-01", "2021-12-31T23:59:59"]}, "ok": {"type": "bool"},
+        "year": {"type": "int", "bounds": [1980, 1990]}, "kind": {"type": "cat", "keys": "private"}, "empty": {"access": "never"},
+    }  # fmt: skip
+    assert run(capsys, "check")[0] == 0
+    assert answer(capsys, "query", "SELECT AVG(price) AS p, MEDIAN(day) AS d FROM sales", "--epsilon", "0.5")[0] == 0

@@ -188,3 +188,27 @@ def test_a_dataset_file_may_name_a_table_in_postgres(postgres: Any, ages: str, t
         """)
     with sd.open(file) as opened:
         assert opened.ages.count_units().release(epsilon=20).value == pytest.approx(2, abs=3)
+
+
+def test_the_owner_sees_the_same_rows_as_in_duckdb(postgres):
+    ages = [*range(200), None, -5]
+    rows = pa.table({
+        "who": pa.array([f"p{i % 37}" for i in range(202)]),
+        "age": pa.array(ages, pa.int64()),
+        "said": pa.array((["7", "7.5", "n/a", "1e400", None, " 3 ", "x", "inf", "-2", "NaN"] * 21)[:202]),
+        "cost": pa.array([i * 1.25 for i in range(202)], pa.float64()),
+        "sex": pa.array(["f", "m", None] * 67 + ["x"]),
+    })  # fmt: skip
+    words = {
+        "unit": "who", "max_rows": 3, "max_groups": 2, "bounds": {"cost": (0, 100)}, "keys": {"sex": ["f", "m"]},
+        "columns": {"age": {"type": "int", "bounds": (0, 120)}, "said": {"type": "float", "bounds": (0, 10)}},
+        "budget": sd.Budget(epsilon=1), "ledger": ":memory:",
+    }  # fmt: skip
+    found = []
+    for source in (stored(postgres.address, rows), rows):
+        with sd.table(source, **words) as table:
+            fit = sd.owner.fit(table)
+            found.append({**fit.to_plain(), "counted": {name: round(share, 1) for name, share in fit.counted.items()}})
+    here, there = found
+    assert here["columns"] == there["columns"]
+    assert here == there

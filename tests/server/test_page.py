@@ -45,7 +45,7 @@ def browser(hall):
 
 
 def test_a_token_becomes_a_strict_cookie_and_nothing_is_shown_without_it(hall):
-    for path in ("/datasets", "/ask", "/history", "/owner", "/risk", "/why", "/releases/x", "/releases/x.csv"):
+    for path in ("/datasets", "/ask", "/history", "/owner", "/owner/fit?run=1", "/risk", "/why", "/releases/x", "/releases/x.csv"):
         answer = hall.ask("GET", path)
         assert (answer.status_code, answer.headers["location"]) == (303, "/login")
     assert hall.ask("GET", "/").headers["location"] == "/datasets"
@@ -230,3 +230,30 @@ def test_an_owner_sees_how_unique_people_are_in_chosen_columns_and_how_to_say_le
     refused = analyst.get("/risk?column=age")
     assert refused.status_code == 403
     assert "people are the only one" not in refused.text
+
+
+def test_the_fit_check_is_the_owners_alone_and_is_kept_nowhere(hall):
+    from sordino.session.owner import WARNING
+
+    opened = hall.app.app.app.state.house.datasets["hospital"]
+    book = opened.ledger.export()
+    analyst = Browser(hall, hall.token("amina"))
+    for path in ("/owner/fit", "/owner/fit?run=1", "/owner/fit?run=1&table=admissions"):
+        refused = analyst.get(path)
+        assert refused.status_code == 403
+        assert "NOT PRIVATE" not in refused.text
+    assert "Fit" not in analyst.get("/datasets").text
+    assert hall.ask("GET", "/owner/fit?run=1").status_code == 403
+    owner = Browser(hall, hall.token("boss", "owner"))
+    assert "rows cut" not in owner.get("/owner/fit").text  # nothing is read before it is asked for
+    shown = owner.get("/owner/fit", run="1", table="admissions")
+    assert shown.status_code == 200
+    assert shown.headers["cache-control"] == "no-store"
+    assert WARNING in shown.text
+    assert shown.text.count("NOT PRIVATE") > 3
+    for words in ("1,200 rows", "max_rows", "rows cut", "max_groups by sex", "Suggested"):
+        assert words in shown.text
+    assert opened.budget.spent == 0
+    assert opened.ledger.export() == book
+    assert "rows cut" not in owner.get("/owner/fit").text
+    assert "/owner/fit" not in hall.ask("GET", "/v1/openapi.json").text

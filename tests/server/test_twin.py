@@ -167,6 +167,7 @@ def browse(world: World) -> None:
     post("/pay", **{**known, "key": "f" * 32, "within": "", "epsilon": "49", "fresh": "1"})
     for path in ("/", "/learn/median.html", "/risk?column=age"):
         world.ask("GET", path)
+    world.ask("GET", "/owner/fit?run=1")
     for path in ("/ask?sql=SELECT+1", "/ask?build=1", "/history", "/owner", "/risk", "/learn", "/nothing", "/releases/none", "/datasets"):
         world.ask("GET", path)
     post("/logout", form=known["form"])

@@ -216,3 +216,30 @@ def test_a_closed_engine_and_a_question_it_cannot_say_are_refused(spark: Any) ->
     with pytest.raises(QueryError, match="several columns"):
         Spark(twice, (VALUE,))
     assert FRAMES  # every frame of the tables was checked before it was asked, in test_spark_is_an_engine
+
+
+def test_the_owner_sees_the_same_rows_as_in_duckdb(spark: Any) -> None:
+    rows = pa.table({
+        "who": pa.array([f"p{i % 37}" for i in range(202)]),
+        "age": pa.array([*range(200), None, -5], pa.int64()),
+        "said": pa.array((["7", "7.5", "n/a", "1e400", None, " 3 ", "x", "inf"] * 26)[:202]),
+        "cost": pa.array([i * 1.25 for i in range(202)], pa.float64()),
+        "sex": pa.array(["f", "m", None] * 67 + ["x"]),
+        "day": pa.array([f"2020-01-0{1 + i % 9}" for i in range(202)]),
+    })  # fmt: skip
+    words = {
+        "unit": "who", "max_rows": 3, "max_groups": 2, "bounds": {"cost": (0, 100)}, "keys": {"sex": ["f", "m"]},
+        "columns": {
+            "age": {"type": "int", "bounds": (0, 120)}, "said": {"type": "float", "bounds": (0, 10)},
+            "day": {"type": "date", "bounds": ("2020-01-01", "2020-01-05")},
+        },
+        "budget": sd.Budget(epsilon=1), "ledger": ":memory:",
+    }  # fmt: skip
+    before, found = left_behind(spark), []
+    for source in (spark.createDataFrame(rows), rows):
+        with sd.table(source, **words) as table:
+            fit = sd.owner.fit(table)
+            found.append({**fit.to_plain(), "counted": {name: round(share, 1) for name, share in fit.counted.items()}})
+    assert found[0]["columns"] == found[1]["columns"]
+    assert found[0] == found[1]
+    assert left_behind(spark) == before

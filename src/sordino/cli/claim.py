@@ -87,7 +87,7 @@ def _source(declared: Any, name: str, table: Any) -> list[str]:
     if "://" in table.source or table.source.startswith("spark:"):
         return []  # a database is asked when it is opened
     try:
-        engine = open_source(table.source, ())
+        engine = open_source(table.source, (), csv=table.csv)
     except SordinoError as error:
         return [f"{name}: {error.what}"]
     with contextlib.closing(engine):

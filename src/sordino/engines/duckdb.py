@@ -13,6 +13,7 @@ import duckdb
 from sordino.engines.answer import Answer
 from sordino.engines.array import column_array
 from sordino.engines.header import check_columns
+from sordino.engines.inspection import Inspection
 from sordino.engines.scan import FRAME, Source, broken, written
 from sordino.engines.spill import Spill
 from sordino.engines.text import Text, check, used
@@ -86,6 +87,19 @@ class DuckDB:
                 scan = self.source.scan(cursor, used(frame, self.columns))
                 text = Text(frame, self.columns, scan, salt, self.portable)
                 yield self._prepared(cursor, text)
+            finally:
+                with contextlib.suppress(duckdb.Error):
+                    cursor.execute("ROLLBACK")
+                with contextlib.suppress(duckdb.Error):
+                    cursor.unregister(FRAME)
+
+    @contextlib.contextmanager
+    def inspected(self, columns: tuple[Column, ...]) -> Iterator[Inspection]:
+        """The raw rows, for their owner. NOT PRIVATE."""
+        with self._turn, contextlib.closing(self._cursor()) as cursor:
+            cursor.execute("BEGIN TRANSACTION")
+            try:
+                yield Inspection(self.source.scan(cursor, columns), lambda statement: cursor.execute(statement).fetchnumpy())
             finally:
                 with contextlib.suppress(duckdb.Error):
                     cursor.execute("ROLLBACK")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
+from sordino.engines.inspection import Inspection
+from sordino.schema.column import Column
 from sordino.schema.frame import Frame
 from sordino.summaries import Request
 from sordino.summaries.clip import Clipped
@@ -12,7 +14,7 @@ from sordino.summaries.middle import Middles
 from sordino.summaries.moment import Gradient, Gram, Lengths, Outer
 from sordino.summaries.totals import Ranks, Rows, Totals
 
-__all__ = ["Bounded", "Engine", "TableRequest"]
+__all__ = ["Bounded", "Engine", "Inspectable", "TableRequest"]
 
 A = TypeVar("A")
 TableRequest = Totals | Clipped | Ranks | Middles | Rows | Gram | Gradient | Lengths | Outer  # all that is ever asked of a bounded table
@@ -33,3 +35,11 @@ class Engine(Protocol):
 
     def bounded(self, frame: Frame, salt: int) -> AbstractContextManager[Bounded]: ...
     def close(self) -> None: ...
+
+
+@runtime_checkable
+class Inspectable(Protocol):
+    """An engine whose owner may look at the rows themselves. No release does."""
+
+    def inspected(self, columns: tuple[Column, ...]) -> AbstractContextManager[Inspection]:
+        """NOT PRIVATE: the raw rows, in one snapshot."""

@@ -9,12 +9,14 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from sordino.engines.header import Place
+from sordino.engines.inspection import Inspection
 from sordino.engines.postgres_cursor import DIALECT, Cursor
 from sordino.engines.reader import HELD, Reader
 from sordino.engines.remote import Remote
 from sordino.engines.scan import broken
 from sordino.engines.value import quote, quoted
 from sordino.errors import not_installed
+from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
 from sordino.schema.frame import Frame
 
@@ -88,6 +90,16 @@ class Postgres(Reader):
                 cursor.define("bounded", rows)
                 connection.execute(snapshot)
             yield Remote(cursor, text, "bounded")
+
+    @contextlib.contextmanager
+    def inspected(self, columns: tuple[Column, ...]) -> Iterator[Inspection]:
+        """The raw rows in one snapshot, for their owner. NOT PRIVATE."""
+        self._open()
+        frame = Frame(PrivacyUnit(), by=columns)
+        with self._turn, contextlib.closing(self._connected()) as connection:
+            cursor = Cursor(connection, {HELD: self._scanned(frame)}, self._stored(frame))
+            connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            yield Inspection(self._text(frame, 0).scan, lambda statement: cursor.execute(statement).fetchnumpy())
 
     def _scanned(self, frame: Frame) -> str:
         reads = [f"{_tame(quote(name), self._types[name])} AS {alias}" for name, alias in self._aliases(frame).items()]

@@ -14,12 +14,14 @@ from numpy.typing import NDArray
 
 from sordino.engines.dialect import Stored, render
 from sordino.engines.header import Place
+from sordino.engines.inspection import Inspection
 from sordino.engines.reader import HELD, Reader
 from sordino.engines.remote import Remote
 from sordino.engines.scan import broken
 from sordino.engines.spark_dialect import Spark as Dialect
 from sordino.engines.spark_session import frame_of, pinned, quiet, undisturbed
 from sordino.errors import QueryError
+from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
 from sordino.schema.frame import Frame
 
@@ -67,6 +69,19 @@ class Spark(Reader):
                 for forget in (cursor.close, lambda: rows.unpersist(blocking=True)):
                     with contextlib.suppress(Exception):  # a cluster that is gone keeps nothing, and an answer already read is still one
                         forget()
+
+    @contextlib.contextmanager
+    def inspected(self, columns: tuple[Column, ...]) -> Iterator[Inspection]:
+        """The raw rows, for their owner. NOT PRIVATE."""
+        self._open()
+        frame = Frame(PrivacyUnit(), by=columns)
+        with self._turn, quiet(), undisturbed(self._frame.sparkSession), self._scanned(frame) as (session, _):
+            cursor = Cursor(session, self._stored(frame))
+            try:
+                yield Inspection(self._text(frame, 0).scan, lambda statement: cursor.execute(statement).fetchnumpy())
+            finally:
+                with contextlib.suppress(Exception):
+                    cursor.close()
 
     @contextlib.contextmanager
     def _scanned(self, frame: Frame) -> Iterator[tuple[Any, str]]:

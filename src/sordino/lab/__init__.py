@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from sordino.lab.exploitation import noise_exploitation
     from sordino.lab.falsification import falsify
     from sordino.lab.fan import descent
+    from sordino.lab.interval import coverage
     from sordino.lab.link import linkage
     from sordino.lab.memory import memorization
     from sordino.lab.poisoning import poison
@@ -37,6 +38,7 @@ __all__ = [
     "check_mechanism",
     "check_statistic",
     "compare",
+    "coverage",
     "descent",
     "differencing",
     "exact",
@@ -67,6 +69,7 @@ _HOMES = {
     "check_mechanism": "conformance",
     "check_statistic": "conformance",
     "compare": "approach",
+    "coverage": "interval",
     "descent": "fan",
     "differencing": "difference",
     "exact": "enumeration",

@@ -11,6 +11,7 @@ from urllib.parse import urlencode, urlsplit
 from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
 
+from sordino.errors import SordinoError
 from sordino.ledger import Book
 from sordino.server.approval import Approvals
 from sordino.server.gate import verdict
@@ -23,6 +24,8 @@ from sordino.server.token import Person, Tokens
 from sordino.server.visit import Visits
 from sordino.server.worker import Worker
 from sordino.session.card import NOT_DEFENDED
+from sordino.session.owner import SPARE, WARNING
+from sordino.session.owner import fit as fit_check
 
 __all__ = ["owner_pages"]
 
@@ -57,6 +60,23 @@ def owner_pages(house: House, worker: Worker, visits: Visits, tokens: Tokens) ->
         names = list(house.seen_by(person))
         facts |= {"waiting": await worker.free(_waiting, house, person, name), "above": opened.declared.approve_above}
         return page("owner.html", request, dataset=name, names=names, cards=cards, lost=lost, words=NOT_DEFENDED, **facts)
+
+    @web.get("/owner/fit")
+    async def fit(request: Request, dataset: str | None = None, table: str | None = None, run: str | None = None) -> Response:
+        """NOT PRIVATE: how the declaration fits the rows. Computed anew for every request and kept nowhere."""
+        person = owner(request)
+        name, opened = house.dataset(person, dataset or next(iter(house.seen_by(person)), None))
+        here = table if table is not None and table in opened.tables else next(iter(opened.tables))
+        found = problem = None
+        if run is not None:
+            visits.buckets.pay(person.name, 20)  # rows are read several times
+            request.scope["said"] = {"looked": here}
+            try:
+                found = await worker.free(fit_check, opened.tables[here])
+            except SordinoError as error:
+                problem = error
+        facts = {"dataset": name, "names": list(house.seen_by(person)), "tables": list(opened.tables), "here": here}
+        return page("fit.html", request, fit=found, problem=problem, warning=WARNING, spare=SPARE, at=facts)
 
     @web.post("/owner/approvals")
     async def decide(request: Request) -> Response:

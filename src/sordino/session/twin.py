@@ -19,7 +19,8 @@ from sordino.schema.column import Column
 from sordino.schema.frame import Frame
 from sordino.summaries import Ask, Refused
 from sordino.summaries.clip import Clipped
-from sordino.summaries.totals import GroupTotals, Item, Ranks, Totals
+from sordino.summaries.totals import MOST_ROWS as MOST_SORTED
+from sordino.summaries.totals import GroupTotals, Item, Ranks, Rows, Totals
 
 if TYPE_CHECKING:
     from sordino.session.settled import Answers, Settled
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["MOST_ROWS", "Twin", "codebook", "conversations", "open_twin"]
 
 MOST_ROWS = 50_000  # of a codebook; a larger table is a little better than this predicts
+AT_ONCE = 20_000  # groups of a conversation that is held with several copies of a table
 SALT = 1  # the twin is public, so its bounding need not be secret
 GOLDEN = (math.sqrt(5) - 1) / 2
 KEYS = 20
@@ -55,26 +57,41 @@ class Twin:
 def conversations(plan: Settled, engine: Any, salt: int, repeats: int, few: int | None = None) -> list[tuple[Groups, Answers]]:
     """The same release again and again on one bounded table: NOT PRIVATE but on public rows.
 
-    All at once where a question without groups allows it, as if every repeat were a group of its own; elsewhere only `few` times, if given.
+    All at once where the requests allow it, as if every repeat were a group of its own; elsewhere one by one. `few` is for previews: a
+    question with groups, or one that cannot be asked at once, is then held only so often.
     """
+    groups = (plan.context.keys or ()) if plan.by else ((),)
+    at_once = min(repeats, max(AT_ONCE // max(len(groups), 1), 1))
     with ExitStack() as stack:
         opened: dict[Frame, Remembered] = {}
 
         def converse(copies: int) -> tuple[Groups, Answers]:
             def open_frame(frame: Frame) -> Any:
                 if frame not in opened:
-                    opened[frame] = Remembered(stack.enter_context(engine.bounded(frame, salt)).ask)
+                    opened[frame] = Remembered(stack.enter_context(engine.bounded(frame, salt)).ask, groups)
                 return nullcontext(replace(opened[frame], copies=copies))
 
-            return plan.converse(open_frame, draw)
+            held = replace(plan, context=replace(plan.context, keys=groups * copies)) if plan.by and copies > 1 else plan
+            return held.converse(open_frame, draw)
 
-        if not plan.by and repeats > 1:
+        if at_once > 1 and groups and not (plan.by and few) and plan.plan.keys is None:
             try:
-                _, answers = converse(repeats)
-                return [(None, {name: cells[i : i + 1] for name, cells in answers.items()}) for i in range(repeats)]
+                return [
+                    turn for done in range(0, repeats, at_once) for turn in _turns(converse, min(at_once, repeats - done), plan, groups)
+                ]
             except Single:
                 pass
         return [converse(1) for _ in range(few or repeats)]
+
+
+def _turns(
+    converse: Callable[[int], tuple[Groups, Answers]], copies: int, plan: Settled, groups: tuple[Any, ...]
+) -> Iterator[tuple[Groups, Answers]]:
+    """One conversation with several copies of the table, as so many answers."""
+    _, answers = converse(copies)
+    wide = len(groups)
+    for i in range(copies):
+        yield groups if plan.by else None, {name: cells[i * wide : (i + 1) * wide] for name, cells in answers.items()}
 
 
 class Single(Exception):
@@ -86,12 +103,13 @@ class Remembered:
     """A bounded table whose answers are computed once; as several equal groups when there are `copies` of it."""
 
     source: Ask
+    groups: tuple[Any, ...] = ((),)
     copies: int = 1
     known: dict[Any, Any] = field(default_factory=dict)
 
     def ask(self, request: Any) -> Any:
         if self.copies > 1 and isinstance(request, Clipped):
-            return self.source(replace(request, keys=((),) * self.copies))  # limits of each copy's own
+            return self._clipped(request)
         if self.copies > 1 and not isinstance(request, Totals | Ranks):
             raise Single
         if request not in self.known:
@@ -99,11 +117,34 @@ class Remembered:
             self.known[request] = list(found) if isinstance(found, Iterator) else found
         found = self.known[request]
         if isinstance(found, GroupTotals) and self.copies > 1:
-            if found.keys != ((),):  # cells of a counted column
+            if found.keys != self.groups:  # cells of a counted column
                 raise Single
             totals: dict[Item, Any] = {item: np.tile(total, self.copies) for item, total in found.values.items()}
             return GroupTotals(found.keys * self.copies, totals)
         return iter(found * self.copies) if isinstance(found, list) else found
+
+    def _clipped(self, request: Clipped) -> GroupTotals:
+        """Limits of each copy's own: sums inside them from the sorted column, whose running sums are kept in two halves of 24 bits."""
+        held = self.known.get(request.column)
+        if held is None:
+            held = []
+            for part in self.source(Rows(request.column, self.groups if self.groups != ((),) else None)):
+                if part.n >= MOST_SORTED:  # it may have been cut
+                    raise Single
+                halves = (part.values >> 24, part.values & (2**24 - 1))
+                held.append((part.values, [np.concatenate([[0], np.cumsum(half)]) for half in halves]))
+            self.known[request.column] = held
+        rows, sums = [], []
+        for i, (low, high) in enumerate(request.limits):
+            x, (large, small) = held[i % len(held)]
+            first = int(np.searchsorted(x, low, "left"))
+            last = max(first, int(np.searchsorted(x, high, "right")))
+            inside = (int(large[last] - large[first]) << 24) + int(small[last] - small[first])
+            rows.append(len(x))
+            sums.append(inside + first * low + (len(x) - last) * high)
+        keys = request.keys if request.keys is not None else ((),) * len(rows)
+        items = (Item("rows", request.column), Item("sum", request.column))
+        return GroupTotals(keys, dict(zip(items, (np.array(rows, object), np.array(sums, object)), strict=True)))
 
 
 PARTS: tuple[Callable[[Any], Any], ...] = (lambda cell: cell.value, lambda cell: cell.low, lambda cell: cell.high)
