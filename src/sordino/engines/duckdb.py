@@ -101,17 +101,17 @@ class DuckDB:
                 cursor.execute(f"CREATE TEMP TABLE bounded AS {text.clipped()}")
                 return Answer(cursor, text, "bounded")
             return Answer(cursor, text, f"({text.clipped()})", lambda: self._same(stamp))
-        if text.crowds:
-            cursor.execute(f"CREATE TEMP TABLE bounded AS {text.few(f'({text.clipped()})')}")
-            return Answer(cursor, text, "bounded")
-        cursor.execute(f"CREATE TEMP TABLE chosen AS {text.clipped()}")
-        cursor.execute(f"CREATE TEMP TABLE crowded AS {text.crowded('chosen')}")
-        if not cursor.execute("SELECT count(*) FROM crowded").fetchall()[0][0]:
-            return Answer(cursor, text, "chosen")
-        cursor.execute(f"CREATE TEMP TABLE bounded AS {text.few_rows('chosen', 'crowded')}")
-        cursor.execute("DROP TABLE chosen")
-        cursor.execute("DROP TABLE crowded")
-        return Answer(cursor, text, "bounded")
+        made: list[str] = []
+
+        def keep(name: str, statement: str) -> None:
+            cursor.execute(f"CREATE TEMP TABLE {name} AS {statement}")
+            made.append(name)
+
+        table = text.bound(keep, lambda statement: int(cursor.execute(statement).fetchall()[0][0]))
+        for name in made:
+            if name != table:
+                cursor.execute(f"DROP TABLE {name}")
+        return Answer(cursor, text, table)
 
     def _same(self, stamp: tuple[tuple[int, int, int], ...]) -> None:
         if stamp != written(self.source.paths):
