@@ -17,7 +17,7 @@ from sordino.cli.claim import check
 from sordino.cli.config import configs
 from sordino.cli.door import USAGE, code_of, door, wrapped
 from sordino.cli.lab import audit
-from sordino.cli.owner import init
+from sordino.cli.owner import import_files, init
 from sordino.cli.poll import surveys
 from sordino.cli.self import demo, doctor, explain
 from sordino.cli.serve import learn, serve, tokens
@@ -32,6 +32,7 @@ app = typer.Typer(
 )  # fmt: skip
 for verb in (demo, init, check, preview, query, budget, card, audit, serve, learn, doctor, explain):
     app.command()(verb)
+app.command("import")(import_files)
 app.add_typer(books, name="ledger")
 app.add_typer(configs, name="config")
 app.add_typer(attacks, name="attack")

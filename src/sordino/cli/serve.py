@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from sordino.cli.door import door
+from sordino.cli.owner import imported
 from sordino.errors import QueryError
 
 __all__ = ["learn", "serve", "tokens"]
@@ -32,6 +33,8 @@ def serve(
 ) -> None:
     """Serve datasets over HTTP, with pages for people. Analysts need a token: sordino token add NAME.
 
+    Files that hold text are served from their import; what was never imported is imported first.
+
     Example: sordino serve hospital.toml
     """
     from sordino.server.app import create_app
@@ -41,6 +44,10 @@ def serve(
         raise QueryError("SRD-204", f"on {host} tokens would travel in the clear.", fix)
     if not _kept(files).people():
         door.note("nobody has a token yet: sordino token add NAME")
+    for file in files or [door.dataset()]:
+        for item in imported(file):
+            if item["done"] == "imported":
+                door.note(f"imported {item['table']} into {item['file']}")
     _write_log(log)
     tls: dict[str, Any] = {"ssl_certfile": str(certificate), "ssl_keyfile": str(key)} if certificate and key else {}
     _run(create_app(files or [door.dataset()]), host, port, "datasets", **tls)

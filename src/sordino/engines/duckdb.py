@@ -31,10 +31,17 @@ class DuckDB:
     """Rows behind a locked database. Opening reads column names; `bounded` is the first moment a row is read. Safe to share by threads."""
 
     def __init__(
-        self, source: Source, columns: tuple[Column, ...], *, memory: str = "3GB", threads: int | None = None, portable: bool = False
+        self,
+        source: Source,
+        columns: tuple[Column, ...],
+        *,
+        memory: str = "3GB",
+        disk: str | None = None,
+        threads: int | None = None,
+        portable: bool = False,
     ) -> None:
         self.source, self.columns, self.portable = source, {column.name: column for column in columns}, portable
-        self._memory, self._threads = memory, threads
+        self._memory, self._disk, self._threads = memory, disk, threads
         self._lock, self._turn = threading.Lock(), threading.BoundedSemaphore(AT_ONCE)
         self._connection: Any = None
         self._spill: Spill | None = None
@@ -145,6 +152,7 @@ class DuckDB:
                 "enable_progress_bar = false",
                 "preserve_insertion_order = false",
                 *([f"threads = {int(self._threads)}"] if self._threads else []),
+                *([f"max_temp_directory_size = {quoted(self._disk)}"] if self._disk else []),
             ):
                 connection.execute(f"SET {setting}")
             self.source.prepare(connection)

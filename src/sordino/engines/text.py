@@ -167,7 +167,8 @@ class Text:
 
     def split(self, table: str, crowded: str, *, over: bool) -> str:
         """The rows of those who are over a limit, or of everybody else."""
-        return f"SELECT {self.rows} FROM {table} AS chosen WHERE {'' if over else 'NOT '}EXISTS (SELECT 1 FROM {crowded} AS crowded WHERE crowded.u = chosen.u)"
+        among = f"EXISTS (SELECT 1 FROM {crowded} AS crowded WHERE crowded.u = chosen.u)"
+        return f"SELECT {self.rows} FROM {table} AS chosen WHERE {'' if over else 'NOT '}{among}"
 
     def ranked(self, rows: str) -> str:
         """Each person's first groups, of each the first rows, and of these the first in all: the limits of the frame.
@@ -180,8 +181,8 @@ class Text:
         limits, groups = self.limits, f"PARTITION BY u ORDER BY {self._groups}"
         if self.keys and self.crowds:
             before = f", row_number() OVER ({groups}, {self._rows}) - rank() OVER ({groups}) AS before" * self._apart
-            places, test = f"dense_rank() OVER ({groups}) AS place{before}", f"place <= {limits.groups}" + f" AND before < {limits.rows}" * self._apart
-            rows = self._first(rows, places, test)
+            test = f"place <= {limits.groups}" + f" AND before < {limits.rows}" * self._apart
+            rows = self._first(rows, f"dense_rank() OVER ({groups}) AS place{before}", test)
         elif self._apart:
             place = f"row_number() OVER (PARTITION BY {', '.join(('u', *self.keys))} ORDER BY {self._rows}) AS place"
             rows = self._first(rows, place, f"place <= {limits.rows}")
