@@ -127,5 +127,5 @@ def test_a_column_nobody_names_is_never_read(tmp_path: Path) -> None:
     note = Column("note", "cat")
     with open_source(file, (WHO, VALUE, note)) as engine:
         assert answers(engine, frame((3, 1, None), ()))[2]["Item(what='sum', column='v', index=0)"] == [1000]
-        with pytest.raises(Exception, match="."):
+        with pytest.raises(Exception, match=r"."):
             answers(engine, frame((3, 1, None), (note,)))

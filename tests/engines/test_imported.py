@@ -125,7 +125,7 @@ def test_files_that_store_a_column_differently_are_mapped_each_on_its_own(tmp_pa
         frame = Frame(PrivacyUnit(), by=(group,)) if kind in ("cat", "id") else Frame(PrivacyUnit(), columns=(column,))
         asked = Totals((Item("rows"), *((Item("sum", "x"), Item("rows", "x")) if frame.columns else ())))
 
-        def counted(source: Any, frame: Frame = frame, asked: Totals = asked) -> dict[Any, Any]:
+        def counted(source: Any, column: Column = column, frame: Frame = frame, asked: Totals = asked) -> dict[Any, Any]:
             with open_source(source, (column, Column("n", "int", bounds=(0, 9)))) as engine, engine.bounded(frame, 1) as bounded:
                 found = bounded.ask(asked)
                 return {(key, item): int(n) for item in asked.items for key, n in zip(found.keys, found.values[item], strict=True)}

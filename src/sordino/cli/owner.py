@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 import shlex
 import sys
@@ -15,7 +16,7 @@ import typer
 from sordino.cli.door import door
 from sordino.errors import QueryError
 
-__all__ = ["import_files", "imported", "init"]
+__all__ = ["import_files", "imported", "init", "near"]
 
 QUESTIONS = {
     "unit": "1/6  Which column says who a row is about? (empty: every row is a person of its own)",
@@ -158,8 +159,16 @@ def import_files(
     """
     done = imported(door.dataset(file), again=again)
     words = {"imported": "imported into", "was imported": "was imported already, in"}
-    lines = [f"{item['table']}: {words.get(item['done'], 'needs no import')} {item['file'] or ''}".rstrip() for item in done]
+    lines = [
+        f"{item['table']}: {words[item['done']]} {near(item['file'])}" if item["file"] else f"{item['table']}: needs no import"
+        for item in done
+    ]
     door.say("\n".join(lines), {"tables": done})
+
+
+def near(file: str) -> str:
+    """A path as people say it: from here, if that is shorter."""
+    return min(os.path.relpath(file), file, key=len)
 
 
 def imported(file: Path, *, again: bool = False) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from sordino.cli.door import door
-from sordino.cli.owner import imported
+from sordino.cli.owner import imported, near
 from sordino.errors import QueryError
 
 __all__ = ["learn", "serve", "tokens"]
@@ -47,7 +47,7 @@ def serve(
     for file in files or [door.dataset()]:
         for item in imported(file):
             if item["done"] == "imported":
-                door.note(f"imported {item['table']} into {item['file']}")
+                door.note(f"imported {item['table']} into {near(item['file'])}")
     _write_log(log)
     tls: dict[str, Any] = {"ssl_certfile": str(certificate), "ssl_keyfile": str(key)} if certificate and key else {}
     _run(create_app(files or [door.dataset()]), host, port, "datasets", **tls)

@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote_plus
@@ -160,7 +161,7 @@ def import_dataset(path: str | os.PathLike[str], *, again: bool = False, tell: T
             file, start = import_file(declared, name), time.monotonic()
             fresh = again or find_import(file, wanted) is None
             if fresh:
-                write_import(file, wanted, (lambda percent, name=name: tell(name, percent)) if tell else lambda _: None)
+                write_import(file, wanted, partial(tell or (lambda table, percent: None), name))
             done.append({"table": name, "done": "imported" if fresh else "was imported", "file": str(file)})
             done[-1] |= {"bytes": file.stat().st_size, "seconds": round(time.monotonic() - start, 3)}
     return done
