@@ -30,9 +30,8 @@ app = typer.Typer(
     name="sordino", help="Private answers about a sensitive table: price first, answer once.", epilog=EPILOG, no_args_is_help=True,
     pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]}, rich_markup_mode=None,
 )  # fmt: skip
-for verb in (demo, init, check, preview, query, budget, card, audit, serve, learn, doctor, explain):
-    app.command()(verb)
-app.command("import")(import_files)
+for verb in (demo, init, import_files, check, preview, query, budget, card, audit, serve, learn, doctor, explain):
+    app.command("import" if verb is import_files else None)(verb)
 app.add_typer(books, name="ledger")
 app.add_typer(configs, name="config")
 app.add_typer(attacks, name="attack")
