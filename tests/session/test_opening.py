@@ -175,8 +175,9 @@ def test_an_import_gives_no_second_budget(folder):
             assert str(opened.budget) == before
             assert "recalled" in str(opened.admissions.count().release(epsilon=0.5))
     copy = import_file(read_dataset(file), "admissions")
+    (folder / "another.parquet").symlink_to(copy)
     with pytest.raises(LedgerError, match="another ledger"):
-        sd.table(str(copy), budget=sd.Budget(epsilon=3), ledger=str(folder / "second.ledger"))
+        sd.table(str(folder / "another.parquet"), budget=sd.Budget(epsilon=3), ledger=str(folder / "second.ledger"))
 
 
 def test_a_source_that_changed_is_imported_only_when_its_owner_says_so(folder):

@@ -168,9 +168,9 @@ def import_dataset(path: str | os.PathLike[str], *, again: bool = False, tell: T
 
 
 def import_file(declared: Dataset, name: str) -> Path:
-    """Where the import of a table is: in a folder beside the dataset file."""
+    """Where the import of a table is: in a folder beside the dataset file, under a name that no source, not even a glob, has."""
     place = Path(declared.path)
-    return place.with_name(f"{place.stem}.imported") / f"{quote_plus(name)}.parquet"
+    return place.with_name(f"{place.stem}.imported") / f"{quote_plus(name)}.imported"
 
 
 def _wanted(declared: Dataset, name: str, reader: Any) -> Wanted | None:
