@@ -259,3 +259,19 @@ def test_the_program_is_installed_and_starts_without_heavy_libraries(tmp_path):
     assert "SRD-101" in done.stdout
     assert " duckdb" not in done.stderr
     assert " scipy" not in done.stderr
+
+
+def test_import_writes_a_copy_beside_the_dataset_file_and_says_so(ready, capsys):
+    code, out, _ = run(capsys, "import", "patients.toml")
+    assert (code, out.split()[:3]) == (0, ["patients:", "imported", "into"])
+    code, out, _ = run(capsys, "import", "patients.toml", "--json")
+    assert code == 0
+    (table,) = json.loads(out)["tables"]
+    assert (table["table"], table["done"]) == ("patients", "was imported")
+    assert Path(table["file"]).parent.name == "patients.imported"
+    with Path("patients.csv").open("a", encoding="utf-8") as stream:
+        stream.write(QUOTED)
+    code, _, err = run(capsys, "import", "patients.toml")
+    assert code == 2
+    assert "--again" in err
+    assert run(capsys, "import", "patients.toml", "--again")[0] == 0

@@ -6,6 +6,8 @@ from tests.session.sources import csv, parquet
 
 import sordino as sd
 from sordino.errors import BudgetExceeded, LedgerError, QueryError
+from sordino.plan.dataset import read_dataset
+from sordino.session.opening import import_dataset, import_file, open_dataset
 
 HOSPITAL = """
 [dataset]
@@ -155,3 +157,45 @@ def test_the_owners_log_of_a_dataset_is_relative_to_its_file(folder, monkeypatch
             hospital.visits.count().release(epsilon=0.5)
     assert (folder / "owner.log").stat().st_mode & 0o777 == 0o600
     assert "visits.csv" in (folder / "owner.log").read_text()
+
+
+def test_an_import_gives_no_second_budget(folder):
+    file = folder / "hospital.toml"
+    with open_dataset(file, imported=True) as opened:
+        opened.admissions.count().release(epsilon=0.5)
+        before = str(opened.budget)
+        assert {name: type(item.engine.source).__name__ for name, item in opened.tables.items()} == {
+            "admissions": "Imported",
+            "visits": "Imported",
+        }
+    assert [item["done"] for item in import_dataset(file)] == ["was imported"] * 2
+    assert [item["done"] for item in import_dataset(file, again=True)] == ["imported"] * 2
+    for imported in (True, False):  # through the import or not: the same book, and the recorded answer of the same question
+        with open_dataset(file, imported=imported) as opened:
+            assert str(opened.budget) == before
+            assert "recalled" in str(opened.admissions.count().release(epsilon=0.5))
+    copy = import_file(read_dataset(file), "admissions")
+    (folder / "another.parquet").symlink_to(copy)
+    with pytest.raises(LedgerError, match="another ledger"):
+        sd.table(str(folder / "another.parquet"), budget=sd.Budget(epsilon=3), ledger=str(folder / "second.ledger"))
+
+
+def test_a_source_that_changed_is_imported_only_when_its_owner_says_so(folder):
+    file = folder / "hospital.toml"
+    with open_dataset(file, imported=True) as opened:
+        opened.visits.count().release(epsilon=0.5)
+        before = str(opened.budget)
+    source = folder / "visits.csv"
+    source.write_text(source.read_text() + source.read_text().splitlines()[-1] + "\n")
+    for refused in (lambda: open_dataset(file, imported=True), lambda: import_dataset(file)):
+        with pytest.raises(QueryError, match=r"written after it was imported.*--again"):
+            refused()
+    heard = []
+    import_dataset(file, again=True, tell=lambda table, percent: heard.append(table))
+    assert set(heard) <= {"admissions", "visits"}
+    with open_dataset(file, imported=True) as opened:
+        assert str(opened.budget) == before, "new rows under the old version: the budget goes on"
+    file.write_text(file.read_text().replace('diagnosis = { type = "cat"', 'diagnosis = { type = "cat", max_length = 2'))
+    with open_dataset(file, imported=True) as opened:  # another declaration of the same file is no other data
+        keys = opened.admissions.engine.columns["diagnosis"].max_length
+    assert keys == 2

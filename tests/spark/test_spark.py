@@ -18,13 +18,14 @@ import pytest
 from pyspark.sql import SparkSession
 
 import sordino as sd
+from sordino.engines.source import open_source
 from sordino.engines.spark import Spark
 from sordino.engines.spark_session import active_session
 from sordino.errors import QueryError, ReleaseFailed
 from sordino.lab import check_engine
 from sordino.lab.awkward_tables import AGE, CITY, FRAMES, PERSON, person
 from sordino.lab.engine_case import CASES
-from sordino.lab.engine_check import SALT, checked
+from sordino.lab.engine_check import SALT, checked, values
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
 from sordino.schema.frame import Frame
@@ -107,6 +108,24 @@ def test_removing_one_person_changes_nobody_elses_rows(spark: Any, portable: boo
     stayed = [row for row in rows if row[0] != 4]
     rng.shuffle(stayed)
     assert kept(stayed, 5) == {unit: mine for unit, mine in before.items() if unit != 4}
+
+
+def test_whichever_way_is_taken_the_same_rows_stay(spark: Any, monkeypatch: Any) -> None:
+    """Nobody looked at first, some people, and everybody ranked at once."""
+    rng = np.random.default_rng(3)
+    rows = pa.table({"who": rng.integers(0, 300, 1_500), "g": rng.integers(0, 6, 1_500), "v": rng.integers(0, 3, 1_500)})
+    who, group, value = Column("who", "id"), Column("g", "int", bounds=(0, 9)), Column("v", "int", bounds=(0, 9))
+    frame = Frame(PrivacyUnit("who", max_rows=6, max_groups=4, max_rows_per_group=2), who, by=(group,), columns=(value,))
+    found = []
+    for portable, large, split in ((True, 10**9, 1.0), (True, 0, 2.0), (True, 0, -1.0), (False, 10**9, 1.0), (False, 0, 2.0)):
+        monkeypatch.setattr("sordino.engines.text.LARGE", large)
+        monkeypatch.setattr("sordino.engines.spark.SPLIT", split)
+        with Spark(spark.createDataFrame(rows), (who, group, value), portable=portable) as engine, engine.bounded(frame, 5) as bounded:
+            found.append(values(bounded.ask(Totals((Item("rows"), Item("units"), Item("sum", "v"))))))
+    assert found[0] == found[1] == found[2]
+    assert found[3] == found[4] != found[0]
+    with open_source(rows, (who, group, value), portable=True) as engine, engine.bounded(frame, 5) as bounded:
+        assert values(bounded.ask(Totals((Item("rows"), Item("units"), Item("sum", "v"))))) == found[0]
 
 
 def test_every_group_and_row_is_as_likely_to_be_kept(spark: Any) -> None:

@@ -17,7 +17,7 @@ from sordino.cli.claim import check
 from sordino.cli.config import configs
 from sordino.cli.door import USAGE, code_of, door, wrapped
 from sordino.cli.lab import audit
-from sordino.cli.owner import fit, init
+from sordino.cli.owner import fit, import_files, init
 from sordino.cli.poll import surveys
 from sordino.cli.self import demo, doctor, explain
 from sordino.cli.serve import learn, serve, tokens
@@ -30,8 +30,8 @@ app = typer.Typer(
     name="sordino", help="Private answers about a sensitive table: price first, answer once.", epilog=EPILOG, no_args_is_help=True,
     pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]}, rich_markup_mode=None,
 )  # fmt: skip
-for verb in (demo, init, fit, check, preview, query, budget, card, audit, serve, learn, doctor, explain):
-    app.command()(verb)
+for verb in (demo, init, fit, import_files, check, preview, query, budget, card, audit, serve, learn, doctor, explain):
+    app.command("import" if verb is import_files else None)(verb)
 app.add_typer(books, name="ledger")
 app.add_typer(configs, name="config")
 app.add_typer(attacks, name="attack")

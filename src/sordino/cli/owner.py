@@ -1,4 +1,4 @@
-"""The owner's verbs before anybody asks: init writes a dataset file that fits the rows, fit says how well one does. NOT PRIVATE."""
+"""The owner's verbs before anybody asks: init writes a dataset file that fits the rows, fit says how well one does, import maps its files. NOT PRIVATE."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sordino.cli.door import door
 from sordino.errors import QueryError
 from sordino.schema.delimited import Delimited
 
-__all__ = ["fit", "init"]
+__all__ = ["fit", "import_files", "imported", "init", "near"]
 
 QUESTIONS = {
     "unit": "1/6  Which column says who a row is about? (empty: every row is a person of its own)",
@@ -278,3 +278,49 @@ def _known(name: str, header: tuple[str, ...]) -> None:
     if name not in header:
         listed = ", ".join(json.dumps(column, ensure_ascii=False) if "," in column else column for column in header)
         raise QueryError("SRD-201", f"the file has no column {name!r}.", f"Its columns are {listed}.")
+
+
+def import_files(
+    file: Annotated[Path | None, typer.Argument(help="The dataset file; --config or the only one here without it.")] = None,
+    again: Annotated[bool, typer.Option(help="Import also what is imported already: its source has new rows, for example.")] = False,
+) -> None:
+    """Import the files of a dataset, so that no value of one person costs more than its declared type does.
+
+    For the owner: every row is read. Texts are cut at max_length, long ids become hashes, every value is mapped into its declared type.
+    The copy lies beside the dataset file and belongs to the same ledger; the source stays as it is. Ctrl-C leaves the copy that was
+    there. `sordino serve` imports by itself what was never imported.
+
+    Example: sordino import hospital.toml
+    """
+    done = imported(door.dataset(file), again=again)
+    words = {"imported": "imported into", "was imported": "was imported already, in"}
+    lines = [
+        f"{item['table']}: {words[item['done']]} {near(item['file'])}" if item["file"] else f"{item['table']}: needs no import"
+        for item in done
+    ]
+    door.say("\n".join(lines), {"tables": done})
+
+
+def near(file: str) -> str:
+    """A path as people say it: from here, if that is shorter."""
+    return min(os.path.relpath(file), file, key=len)
+
+
+def imported(file: Path, *, again: bool = False) -> list[dict[str, Any]]:
+    """Import a dataset with a bar on a terminal."""
+    from sordino.session.opening import import_dataset
+
+    if door.quiet or door.json or not sys.stderr.isatty():
+        return import_dataset(file, again=again)
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        tasks: dict[str, Any] = {}
+
+        def tell(table: str, percent: float) -> None:
+            if table not in tasks:
+                tasks[table] = bar.add_task(f"importing {table}", total=100)
+            bar.update(tasks[table], completed=percent)
+
+        return import_dataset(file, again=again, tell=tell)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from collections.abc import Sequence
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,6 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from sordino.cli.door import door
+from sordino.cli.owner import imported, near
 from sordino.errors import QueryError
 
 __all__ = ["learn", "serve", "tokens"]
@@ -32,6 +34,8 @@ def serve(
 ) -> None:
     """Serve datasets over HTTP, with pages for people. Analysts need a token: sordino token add NAME.
 
+    Files that hold text are served from their import; what was never imported is imported first.
+
     Example: sordino serve hospital.toml
     """
     from sordino.server.app import create_app
@@ -41,9 +45,11 @@ def serve(
         raise QueryError("SRD-204", f"on {host} tokens would travel in the clear.", fix)
     if not _kept(files).people():
         door.note("nobody has a token yet: sordino token add NAME")
+    made = [item for file in files or [door.dataset()] for item in imported(file) if item["done"] == "imported"]
     _write_log(log)
     tls: dict[str, Any] = {"ssl_certfile": str(certificate), "ssl_keyfile": str(key)} if certificate and key else {}
-    _run(create_app(files or [door.dataset()]), host, port, "datasets", **tls)
+    notes = [f"imported {item['table']} into {near(item['file'])}" for item in made]
+    _run(create_app(files or [door.dataset()]), host, port, "datasets", notes=notes, **tls)
 
 
 def learn(
@@ -67,7 +73,7 @@ def learn(
     _run(create_classroom(), host, port, "learn/index.html", browse=browse)
 
 
-def _run(app: Any, host: str, port: int, path: str, *, browse: bool = False, **tls: Any) -> None:
+def _run(app: Any, host: str, port: int, path: str, *, browse: bool = False, notes: Sequence[str] = (), **tls: Any) -> None:
     import socket
 
     import uvicorn
@@ -80,7 +86,8 @@ def _run(app: Any, host: str, port: int, path: str, *, browse: bool = False, **t
         except OSError as error:
             raise QueryError("SRD-205", f"port {port} on {host} cannot be used: {error.strerror}.", "Give another --port.") from None
         address = f"http{'s' if tls else ''}://{host}:{listener.getsockname()[1]}/{path}"
-        door.note(f"{address}  (stop with Ctrl-C)")
+        for line in (f"{address}  (stop with Ctrl-C)", *notes):
+            door.note(line)
         if browse:
             import webbrowser
 

@@ -32,10 +32,17 @@ class DuckDB:
     """Rows behind a locked database. Opening reads column names; `bounded` is the first moment a row is read. Safe to share by threads."""
 
     def __init__(
-        self, source: Source, columns: tuple[Column, ...], *, memory: str = "3GB", threads: int | None = None, portable: bool = False
+        self,
+        source: Source,
+        columns: tuple[Column, ...],
+        *,
+        memory: str = "3GB",
+        disk: str | None = None,
+        threads: int | None = None,
+        portable: bool = False,
     ) -> None:
         self.source, self.columns, self.portable = source, {column.name: column for column in columns}, portable
-        self._memory, self._threads = memory, threads
+        self._memory, self._disk, self._threads = memory, disk, threads
         self._lock, self._turn = threading.Lock(), threading.BoundedSemaphore(AT_ONCE)
         self._connection: Any = None
         self._spill: Spill | None = None
@@ -115,17 +122,17 @@ class DuckDB:
                 cursor.execute(f"CREATE TEMP TABLE bounded AS {text.clipped()}")
                 return Answer(cursor, text, "bounded")
             return Answer(cursor, text, f"({text.clipped()})", lambda: self._same(stamp))
-        if text.crowds:
-            cursor.execute(f"CREATE TEMP TABLE bounded AS {text.few(f'({text.clipped()})')}")
-            return Answer(cursor, text, "bounded")
-        cursor.execute(f"CREATE TEMP TABLE chosen AS {text.clipped()}")
-        cursor.execute(f"CREATE TEMP TABLE crowded AS {text.crowded('chosen')}")
-        if not cursor.execute("SELECT count(*) FROM crowded").fetchall()[0][0]:
-            return Answer(cursor, text, "chosen")
-        cursor.execute(f"CREATE TEMP TABLE bounded AS {text.few_rows('chosen', 'crowded')}")
-        cursor.execute("DROP TABLE chosen")
-        cursor.execute("DROP TABLE crowded")
-        return Answer(cursor, text, "bounded")
+        made: list[str] = []
+
+        def keep(name: str, statement: str) -> None:
+            cursor.execute(f"CREATE TEMP TABLE {name} AS {statement}")
+            made.append(name)
+
+        table = text.bound(keep, lambda statement: int(cursor.execute(statement).fetchall()[0][0]))
+        for name in made:
+            if name != table:
+                cursor.execute(f"DROP TABLE {name}")
+        return Answer(cursor, text, table)
 
     def _same(self, stamp: tuple[tuple[int, int, int], ...]) -> None:
         if stamp != written(self.source.paths):
@@ -159,6 +166,7 @@ class DuckDB:
                 "enable_progress_bar = false",
                 "preserve_insertion_order = false",
                 *([f"threads = {int(self._threads)}"] if self._threads else []),
+                *([f"max_temp_directory_size = {quoted(self._disk)}"] if self._disk else []),
             ):
                 connection.execute(f"SET {setting}")
             self.source.prepare(connection)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sordino.engines.array import text_of
-from sordino.engines.value import FINE, Field, id_of, id_text, text_value, whole_text
+from sordino.engines.value import FINE, HASHED, Field, id_of, id_text, text_value, whole_text
 from sordino.errors import QueryError
 from sordino.schema.column import Column
 from sordino.schema.value import EPOCH
@@ -66,6 +66,8 @@ def unit_text(column: Column, field: Field, fold: bool) -> str:
     """
     if field.stored == "integer":
         return f"CAST({field.sql} AS BIGINT)"
+    if field.stored == HASHED:
+        return field.sql
     if column.type == "int":
         if field.stored in ("bool", "float"):
             return f"CAST({field.sql} AS BIGINT)" if field.stored == "bool" else whole_text(field.sql)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
 
 from sordino.engines.array import column_array, text_array
-from sordino.engines.value import Field, quote, quoted
+from sordino.engines.value import Field, quote, quoted, text_value, typed
 from sordino.errors import QueryError
 from sordino.schema.column import Column
 
-__all__ = ["KNOWN", "Database", "Held", "Parquet", "Scan", "Source", "broken", "written"]
+__all__ = ["KNOWN", "Database", "Held", "Parquet", "Scan", "Source", "broken", "mapped", "written"]
 
 STORED = {
     **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"), "integer"),
@@ -23,6 +23,7 @@ STORED = {
     **dict.fromkeys(("UBIGINT", "HUGEINT", "UHUGEINT", "DECIMAL"), "decimal"),
     "BOOLEAN": "bool", "DATE": "date", "VARCHAR": "text",
 }  # fmt: skip
+WHOLE = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"}  # a wider one holds the same numbers
 FRAME = "held_rows"
 KNOWN = "Give a dict of arrays, a pandas, polars or pyarrow frame, a .parquet or .csv path, or 'file.duckdb::table'."
 
@@ -59,9 +60,12 @@ def written(paths: Sequence[str]) -> tuple[tuple[int, int, int], ...]:
     return tuple((found.st_ino, found.st_size, found.st_mtime_ns) for found in map(os.stat, paths))
 
 
+def _types(cursor: Any, relation: str) -> dict[str, str]:
+    return {name: stored for name, stored, *_ in cursor.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()}
+
+
 def _described(cursor: Any, relation: str) -> dict[str, Field]:
-    rows = cursor.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()
-    return {name: _tame(quote(name), stored) for name, stored, *_ in rows}
+    return {name: _tame(quote(name), stored) for name, stored in _types(cursor, relation).items()}
 
 
 def _tame(x: str, stored: str) -> Field:
@@ -79,35 +83,62 @@ def _tame(x: str, stored: str) -> Field:
     return Field(x, kind)
 
 
+KINDS = {"int": "integer", "bool": "integer", "cat": "text", "id": "text"}  # how a mapped value is stored, where its type has another name
+
+
+def mapped(column: Column, place: Field) -> tuple[str, str]:
+    """A value in the one form its declared type has, and how that is stored: what maps to it maps to itself. Nulls stay nulls."""
+    if column.type == "id":
+        return text_value(place), "text"
+    return typed(replace(column, nulls="drop"), place), KINDS.get(column.type, column.type)
+
+
 @dataclass(frozen=True)
 class Parquet:
-    """Parquet files, read together by column name so that a narrower type in one file cannot fail on a value of another."""
+    """Parquet files, read together by column name. Where they store a column in several ways, each file's values are mapped on their own:
+    a common type of all files would write one file's 5 as 5.0 because another file holds text."""
 
     paths: tuple[str, ...]
     steady: bool = True
-    known: dict[Any, dict[str, Field]] = field(default_factory=dict, compare=False, repr=False)
+    known: dict[Any, tuple[dict[str, Field], dict[str, dict[str, Field]]]] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def relation(self) -> str:
-        together = ", union_by_name = true" if len(self.paths) > 1 else ""
-        return f"read_parquet([{', '.join(map(quoted, self.paths))}], hive_partitioning = false{together})"
+        return self._read(self.paths)
+
+    def _read(self, paths: Sequence[str]) -> str:
+        together = ", union_by_name = true" if len(paths) > 1 else ""
+        return f"read_parquet([{', '.join(map(quoted, paths))}], hive_partitioning = false{together})"
 
     def prepare(self, connection: Any) -> None:
         return
 
     def header(self, cursor: Any) -> tuple[str, ...]:
-        return tuple(_described(cursor, self.relation))
+        return tuple(_types(cursor, self.relation))
 
     def scan(self, cursor: Any, columns: Sequence[Column]) -> Scan:
-        stored = self.stored(cursor)
-        return Scan(self.relation, {column.name: stored[column.name] for column in columns})
+        stored, apart = self.stored(cursor)
+        if not apart:
+            return Scan(self.relation, {column.name: stored[column.name] for column in columns})
+        places = [mapped(column, stored[column.name])[1] for column in columns]
+        texts = []
+        for path, fields in apart.items():
+            reads = [mapped(column, fields[column.name])[0] if column.name in fields else "NULL" for column in columns]
+            texts.append(f"SELECT {', '.join(f'{text} AS c{i}' for i, text in enumerate(reads))} FROM {self._read([path])}")
+        whole = f"({' UNION ALL '.join(texts)})"
+        return Scan(whole, {column.name: Field(f"c{i}", kind) for i, (column, kind) in enumerate(zip(columns, places, strict=True))})
 
-    def stored(self, cursor: Any) -> dict[str, Field]:
-        """The stored types, asked for again only when a file was written."""
+    def stored(self, cursor: Any) -> tuple[dict[str, Field], dict[str, dict[str, Field]]]:
+        """How columns are stored, and in which files apart if these do not agree. Asked for again only when a file was written."""
         stamp = written(self.paths)
         found = self.known.get(stamp)
         if found is None:  # returned from here, not read back: another release may be forgetting at the same time
-            found = _described(cursor, self.relation)
+            names = {name.lower(): name for name in self.header(cursor)}  # files may differ in the case of a name
+            files = {path: {names[name.lower()]: kind for name, kind in _types(cursor, self._read([path])).items()} for path in self.paths}
+            types = {name: {kinds[name] for kinds in files.values() if name in kinds} for kinds in files.values() for name in kinds}
+            agree = all(len(kinds) == 1 or kinds <= WHOLE for kinds in types.values())
+            apart = {path: {name: _tame(quote(name), kind) for name, kind in kinds.items()} for path, kinds in files.items()}
+            found = {name: _tame(quote(name), sorted(kinds)[0]) for name, kinds in types.items()}, {} if agree else apart
             self.known.clear()
             self.known[stamp] = found
         return found

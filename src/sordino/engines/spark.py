@@ -28,6 +28,7 @@ from sordino.schema.frame import Frame
 __all__ = ["Spark"]
 
 AT_ONCE = 4  # releases at one time; others wait
+SPLIT = 0.25  # of the rows: to tell more apart from the others, Spark would sort them all
 DIALECT = Dialect()
 STORED = {
     **dict.fromkeys(("byte", "short", "integer", "long"), "integer"),
@@ -60,13 +61,20 @@ class Spark(Reader):
         with self._turn, quiet(), undisturbed(self._frame.sparkSession), self._scanned(frame) as (session, name):
             text, cursor = self._text(frame, salt), Cursor(session, self._stored(frame))
             self._hold(cursor, text)
-            # the name makes the plan this release's own: Spark shares what it persists between equal plans
-            rows = cursor.said(text.bounded()).where(f"'{name}' = '{name}'").persist(_level())
+            made: list[Any] = []
+
+            def keep(view: str, statement: str) -> None:
+                # the name makes the plan this release's own: Spark shares what it persists between equal plans
+                made.append(cursor.said(statement).where(f"'{name}' = '{name}'").persist(_level()))
+                made[-1].createOrReplaceTempView(view)
+                cursor.views.append(view)
+
             try:
-                rows.createOrReplaceTempView("bounded")
-                yield Remote(cursor, text, "bounded")
+                if frame.unit_column is None:
+                    keep("bounded", text.clipped())
+                yield Remote(cursor, text, text.bound(keep, cursor.number, SPLIT) if frame.unit_column is not None else "bounded")
             finally:
-                for forget in (cursor.close, lambda: rows.unpersist(blocking=True)):
+                for forget in (cursor.close, *(lambda rows=rows: rows.unpersist(blocking=True) for rows in reversed(made))):
                     with contextlib.suppress(Exception):  # a cluster that is gone keeps nothing, and an answer already read is still one
                         forget()
 
@@ -123,9 +131,10 @@ class Cursor:
 
     def __init__(self, session: Any, stored: Stored) -> None:
         self._session, self._stored = session, dict(stored)
+        self.views: list[str] = []
 
     def close(self) -> None:
-        for name in (*self._stored, "bounded"):
+        for name in (*self._stored, *self.views):
             self._session.catalog.dropTempView(name)
 
     def register(self, name: str, columns: Mapping[str, NDArray[Any]]) -> None:
@@ -141,6 +150,9 @@ class Cursor:
 
     def execute(self, statement: str) -> Found:
         return Found(self.said(statement).toArrow())
+
+    def number(self, statement: str) -> int:
+        return int(self.execute(statement).fetchall()[0][0])
 
 
 def _array(column: Any) -> NDArray[Any]:

@@ -6,7 +6,7 @@ nothing else, decide which rows of a person stay: a row number or a file positio
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +26,8 @@ __all__ = ["Text", "check", "used"]
 
 MASK = 2**64 - 1
 LISTED = 1_000  # keys a statement may spell out
+LARGE = 1_000_000  # rows of a table of which some people are looked at before everybody is
+MOSTLY = 0.75  # of the rows: if people over a limit have more, ranking everybody is faster than telling them apart
 
 
 def check(frame: Frame, declared: Mapping[str, Column]) -> None:
@@ -132,64 +134,111 @@ class Text:
         """The order of one person's rows in a group, and of all of them: by their hash, then by the row itself, so that no tie is left."""
         return ", ".join((self.hashed(*self.keys, *self.content), *self.keys, *self.content))
 
-    def few(self, table: str) -> str:
+    @property
+    def _apart(self) -> bool:
+        """Whether rows are counted in each group of a person as well as in all."""
+        return bool(self.keys) and self.limits.rows < self.limits.total
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether somebody with few rows may be over a limit that only a look at the groups shows."""
+        return bool(self.keys) and (self.crowds or self._apart) and self.least < self.limits.total
+
+    @property
+    def least(self) -> int:
+        """So many rows of one person are within all limits, wherever they lie."""
+        limits = self.limits
+        return min([limits.total, *[limits.rows] * self._apart, *[limits.groups] * (bool(self.keys) and self.crowds)])
+
+    def many(self, table: str) -> str:
+        """The people with more rows than that, and how many: one aggregate by person alone."""
+        return f"SELECT u, count(*) AS n FROM {table} AS chosen GROUP BY u HAVING count(*) > {self.least}"
+
+    def crowded(self, table: str, many: str) -> str:
+        """Those of many rows who are over a limit. Groups are counted only for people whose number of rows leaves a doubt."""
+        total = self.limits.total
+        if not self.doubtful:
+            return f"SELECT u FROM {many} AS many"
+        tests = [f"count(*) > {self.limits.groups}"] * self.crowds + [f"max(n) > {self.limits.rows}"] * self._apart
+        doubted = f"EXISTS (SELECT 1 FROM {many} AS many WHERE many.u = chosen.u AND many.n <= {total})"
+        pairs = f"SELECT u, count(*) AS n FROM {table} AS chosen WHERE {doubted} GROUP BY {', '.join(('u', *self.keys))}"
+        over = f"SELECT u FROM ({pairs}) AS pairs GROUP BY u HAVING {' OR '.join(tests)}"
+        return f"SELECT u FROM {many} AS many WHERE n > {total} UNION ALL {over}"
+
+    def split(self, table: str, crowded: str, *, over: bool) -> str:
+        """The rows of those who are over a limit, or of everybody else."""
+        among = f"EXISTS (SELECT 1 FROM {crowded} AS crowded WHERE crowded.u = chosen.u)"
+        return f"SELECT {self.rows} FROM {table} AS chosen WHERE {'' if over else 'NOT '}{among}"
+
+    def ranked(self, rows: str) -> str:
         """Each person's first groups, of each the first rows, and of these the first in all: the limits of the frame.
 
-        One sort serves groups and rows, as the rows' order refines the groups': rank() counts the rows of a person's earlier groups, so
-        the difference to row_number() is a row's place in its own group.
+        Equal rows are interchangeable, so the order among them does not matter. One sort serves groups and rows, as the rows' order
+        refines the groups': rank() counts the rows of a person's earlier groups, so the difference to row_number() is a row's place in
+        its own group. Whoever is among the first in all is among as many first ones of a group, so where a group may hold as much as
+        all together its own limit cuts nothing.
         """
-        limits = self.limits
-        groups = f"PARTITION BY u ORDER BY {self._groups}"
-        places = f"dense_rank() OVER ({groups}) AS place, row_number() OVER ({groups}, {self._rows}) - rank() OVER ({groups}) AS before"
-        ranked = f"SELECT {self.rows}, {places} FROM {table} AS clipped"
-        few = f"SELECT {self.rows} FROM ({ranked}) AS ranked WHERE place <= {limits.groups} AND before < {limits.rows}"
-        return self._few_in_all(few)
+        limits, groups = self.limits, f"PARTITION BY u ORDER BY {self._groups}"
+        if self.keys and self.crowds:
+            before = f", row_number() OVER ({groups}, {self._rows}) - rank() OVER ({groups}) AS before" * self._apart
+            test = f"place <= {limits.groups}" + f" AND before < {limits.rows}" * self._apart
+            rows = self._first(rows, f"dense_rank() OVER ({groups}) AS place{before}", test)
+        elif self._apart:
+            place = f"row_number() OVER (PARTITION BY {', '.join(('u', *self.keys))} ORDER BY {self._rows}) AS place"
+            rows = self._first(rows, place, f"place <= {limits.rows}")
+        if not self._apart or limits.groups * limits.rows > limits.total:
+            rows = self._first(rows, f"row_number() OVER (PARTITION BY u ORDER BY {self._rows}) AS place", f"place <= {limits.total}")
+        return rows
 
-    def _few_in_all(self, rows: str) -> str:
-        """At most so many rows of one person; nothing to do where groups and rows in each leave no more."""
-        limits = self.limits
-        if limits.groups * limits.rows <= limits.total:
-            return rows
-        ranked = f"SELECT {self.rows}, row_number() OVER (PARTITION BY u ORDER BY {self._rows}) AS place FROM ({rows}) AS grouped"
-        return f"SELECT {self.rows} FROM ({ranked}) AS ranked WHERE place <= {limits.total}"
-
-    def crowded(self, table: str) -> str:
-        """The people with more rows than any limit allows: in all, or in one of their groups."""
-        limits = self.limits
-        many = f"SELECT u FROM {table} GROUP BY u HAVING count(*) > {min(limits.total, limits.rows)}"
-        if not self.keys or limits.rows >= limits.total:
-            return many
-        pair = ", ".join(("u", *self.keys))
-        in_one = f"SELECT u FROM {table} WHERE u IN ({many}) GROUP BY {pair} HAVING count(*) > {limits.rows}"
-        if limits.groups * limits.rows <= limits.total:
-            return f"SELECT DISTINCT u FROM ({in_one}) AS crowds"
-        return f"{in_one} UNION SELECT u FROM {table} GROUP BY u HAVING count(*) > {limits.total}"
-
-    def few_rows(self, table: str, crowded: str) -> str:
-        """The rows of the table within the limits, where nobody is in too many groups: only crowded people need ranking.
-
-        Equal rows are interchangeable, so the order among them does not matter.
-        """
-        calm = f"SELECT {self.rows} FROM {table} AS r WHERE u NOT IN (SELECT u FROM {crowded})"
-        return f"{calm} UNION ALL {self._ranked(f'SELECT {self.rows} FROM {table} AS r WHERE u IN (SELECT u FROM {crowded})')}"
-
-    def _ranked(self, rows: str) -> str:
-        """Each person's first rows of each group, and of these the first in all."""
-        limits = self.limits
-        if self.keys and limits.rows < limits.total:
-            place = f"row_number() OVER (PARTITION BY {', '.join(('u', *self.keys))} ORDER BY {self._rows})"
-            rows = f"SELECT {self.rows} FROM (SELECT {self.rows}, {place} AS place FROM ({rows}) AS many) AS ranked"
-            rows = f"{rows} WHERE place <= {limits.rows}"
-            return self._few_in_all(rows)
-        ranked = f"SELECT {self.rows}, row_number() OVER (PARTITION BY u ORDER BY {self._rows}) AS place FROM ({rows}) AS many"
-        return f"SELECT {self.rows} FROM ({ranked}) AS ranked WHERE place <= {limits.total}"
+    def _first(self, rows: str, places: str, test: str) -> str:
+        return f"SELECT {self.rows} FROM (SELECT {self.rows}, {places} FROM ({rows}) AS many) AS ranked WHERE {test}"
 
     def bounded(self) -> str:
-        """The bounded table in one statement, for engines to which a second pass over the rows costs more than a sort."""
+        """The bounded table in one statement: people within all limits pass untouched, and only the others are ranked."""
         rows = self.clipped()
         if self.frame.unit_column is None:
             return rows
-        return self.few(f"({rows})") if self.crowds else self._ranked(rows)
+        made = {"chosen": rows, "many": self.many("chosen"), "crowded": self.crowded("chosen", "many")}
+        named = ", ".join(f"{name} AS MATERIALIZED ({text})" for name, text in made.items())
+        calm, over = (self.split("chosen", "crowded", over=over) for over in (False, True))
+        return f"WITH {named} {calm} UNION ALL {self.ranked(over)}"
+
+    def bound(self, keep: Callable[[str, str], None], number: Callable[[str], int], mostly: float = MOSTLY) -> str:
+        """The same step by step, where a database can look at what it has: which table holds the rows in the end.
+
+        `keep(name, statement)` makes a table and `number(statement)` reads a number. What these numbers decide is who is ranked without
+        need, which costs time and changes no row.
+        """
+        keep("chosen", self.clipped())
+        rows, share, crowded = number("SELECT count(*) FROM chosen"), 0.0, "crowded"
+        if rows >= LARGE:
+            share, crowded = self._share(keep, number)
+        if share > mostly:
+            keep("bounded", self.ranked(f"SELECT {self.rows} FROM chosen"))
+            return "bounded"
+        keep("many", self.many("chosen"))
+        if crowded == "crowded":
+            keep(crowded, self.crowded("chosen", "many"))
+        if not number(f"SELECT count(*) FROM {crowded}"):
+            return "chosen"
+        calm, over = (self.split("chosen", crowded, over=over) for over in (False, True))
+        keep("bounded", f"{calm} UNION ALL {self.ranked(over)}")
+        return "bounded"
+
+    def _share(self, keep: Callable[[str, str], None], number: Callable[[str], int]) -> tuple[float, str]:
+        """Which share of the rows must be ranked, as far as some people show, and whose they are.
+
+        If most people with many rows are over a limit, to find out who costs more than to rank them all.
+        """
+        some = "substr(md5(CAST(u AS VARCHAR)), 1, 2) < '04'" if self.portable else "(hash(u) & 63) = 0"
+        keep("seen", f"SELECT {self.rows} FROM chosen WHERE {some}")
+        keep("seen_many", self.many("seen"))
+        keep("seen_crowded", self.crowded("seen", "seen_many"))
+        rows, many = (number(f"SELECT COALESCE({what}, 0) FROM {table}") for what, table in (("count(*)", "seen"), ("sum(n)", "seen_many")))
+        same = "SELECT 1 FROM seen_crowded AS crowded WHERE crowded.u = many.u"
+        over = number(f"SELECT COALESCE(sum(n), 0) FROM seen_many AS many WHERE EXISTS ({same})")
+        ranked, crowded = (many, "many") if 2 * over > many else (over, "crowded")
+        return ranked / max(rows, 1), crowded
 
     def column(self, name: str | None) -> str:
         for i, column in enumerate(self.frame.columns):

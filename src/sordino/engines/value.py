@@ -20,13 +20,14 @@ from sordino.schema.column import Column, Grid
 from sordino.schema.value import EPOCH
 
 __all__ = [
-    "FINE", "Field", "check_grid", "date_text", "decimal_text", "grid_of", "id_of", "id_text", "moment_text",
+    "FINE", "HASHED", "Field", "check_grid", "date_text", "decimal_text", "grid_of", "id_of", "id_text", "moment_text",
     "quote", "quoted", "real", "text_value", "typed", "whole_text",
 ]  # fmt: skip
 
 FINE = 18  # decimals an exact number is read with
 SHORT = 64  # bytes; numbers, flags and moments of a source have fewer
 LONG = ("text", "decimal", "other")  # what may be longer
+HASHED = "hashed"  # an id in the form it is compared in: neither folded nor hashed again
 LARGEST = 9 * 10**18  # where exact integers saturate; bounds lie inside
 
 
@@ -34,7 +35,8 @@ LARGEST = 9 * 10**18  # where exact integers saturate; bounds lie inside
 class Field:
     """Where a column is in the scanned source, and how it is stored there.
 
-    That is integer, float (a DOUBLE), decimal (also whole numbers that do not fit a BIGINT), bool, date, timestamp, text or other.
+    That is integer, float (a DOUBLE), decimal (also whole numbers that do not fit a BIGINT), bool, date, timestamp, text or other;
+    hashed is an id of an imported file.
     """
 
     sql: str

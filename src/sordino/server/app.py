@@ -101,7 +101,7 @@ def _opened(files: Sequence[Where]) -> dict[str, Opened]:
     opened: dict[str, Opened] = {}
     try:
         for file in files:
-            found = open_dataset(file)
+            found = open_dataset(file, imported=True)
             if found.declared.name in opened:
                 found.close()
                 raise QueryError("SRD-204", f"two files declare the dataset {found.declared.name!r}.", "Serve each dataset once.")

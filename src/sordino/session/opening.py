@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote_plus
 
 from sordino.engines.choice import open_engine
+from sordino.engines.duckdb import DuckDB
+from sordino.engines.imported import Imported, Wanted, find_import, needs_import, write_import
 from sordino.engines.public import read_public
 from sordino.errors import QueryError
 from sordino.ledger import Balance, Book, Budget, open_ledger
@@ -19,7 +26,9 @@ from sordino.schema.nearest import nearest
 from sordino.session.query import Query
 from sordino.session.table import Table
 
-__all__ = ["Opened", "open_dataset"]
+__all__ = ["Opened", "import_dataset", "import_file", "open_dataset"]
+
+Tell = Callable[[str, float], None]  # hears the table and percents
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,8 +75,11 @@ class Opened:
         return f"Dataset {self.declared.name!r}: tables {', '.join(self.tables)}\n{self.budget}"
 
 
-def open_dataset(path: str | os.PathLike[str]) -> Opened:
-    """Open a dataset file. Of private tables headers are read and rows are not; public tables are read and checked."""
+def open_dataset(path: str | os.PathLike[str], *, imported: bool = False) -> Opened:
+    """Open a dataset file. Of private tables headers are read and rows are not; public tables are read and checked.
+
+    With `imported` text is read from imported files and databases only, and what is not imported yet is imported now.
+    """
     declared = read_dataset(path)
     allowance = declared.budget
     purses: dict[str, Any] = dict(allowance.analysts)
@@ -88,6 +100,14 @@ def open_dataset(path: str | os.PathLike[str]) -> Opened:
             if declared.unit.column is not None and declared.unit.column not in columns:
                 what = f"table {name!r} has no column {declared.unit.column!r}."
                 raise QueryError("SRD-201", what, "Every private table needs the unit's column.")
+        files = [file for reader in readers.values() for file in reader.source.paths]
+        if imported:
+            for name, columns in known.items():
+                if (wanted := _wanted(declared, name, readers[name])) is not None:
+                    found = _import(declared, name, wanted)
+                    readers[name].close()
+                    readers[name] = DuckDB(found, tuple(columns.values()))
+                    files += found.paths  # whose rows are those of the source: one ledger pays for both
         ledger = open_ledger(
             declared.ledger,
             budget=budget,
@@ -95,7 +115,7 @@ def open_dataset(path: str | os.PathLike[str]) -> Opened:
             unit=declared.unit,
             dataset=declared.name,
             version=declared.version,
-            source=[file for reader in readers.values() for file in reader.source.paths] or None,
+            source=files or None,
             witness=declared.witness,
         )
     except BaseException:
@@ -121,3 +141,45 @@ def open_dataset(path: str | os.PathLike[str]) -> Opened:
         for name, reader in readers.items()
     }
     return Opened(declared, ledger, tables)
+
+
+def import_dataset(path: str | os.PathLike[str], *, again: bool = False, tell: Tell | None = None) -> list[dict[str, Any]]:
+    """Import what the server would serve text from: what was done with each private table. For the owner: all rows are read.
+
+    A source that was written since its import is imported only `again`; so is one that has not changed.
+    """
+    declared, done = read_dataset(path), list[dict[str, Any]]()
+    for name, item in declared.tables.items():
+        if item.public:
+            continue
+        with contextlib.closing(open_engine(item.source, tuple(item.columns.values()), csv=item.csv)) as reader:
+            reader.columns = complete(item.columns, reader.header())
+            wanted = _wanted(declared, name, reader)
+            if wanted is None:
+                done.append({"table": name, "done": "not needed", "file": None})
+                continue
+            file, start = import_file(declared, name), time.monotonic()
+            fresh = again or find_import(file, wanted) is None
+            if fresh:
+                write_import(file, wanted, partial(tell or (lambda table, percent: None), name))
+            done.append({"table": name, "done": "imported" if fresh else "was imported", "file": str(file)})
+            done[-1] |= {"bytes": file.stat().st_size, "seconds": round(time.monotonic() - start, 3)}
+    return done
+
+
+def import_file(declared: Dataset, name: str) -> Path:
+    """Where the import of a table is: in a folder beside the dataset file, under a name that no source, not even a glob, has."""
+    place = Path(declared.path)
+    return place.with_name(f"{place.stem}.imported") / f"{quote_plus(name)}.imported"
+
+
+def _wanted(declared: Dataset, name: str, reader: Any) -> Wanted | None:
+    """The import a table needs; None if it holds no text, or a database holds it."""
+    if not needs_import(reader):
+        return None
+    return Wanted(reader.source, tuple(reader.columns.values()), declared.unit.column, declared.fold_ids, declared.tables[name].csv)
+
+
+def _import(declared: Dataset, name: str, wanted: Wanted) -> Imported:
+    file = import_file(declared, name)
+    return find_import(file, wanted) or write_import(file, wanted)
