@@ -31,9 +31,9 @@ Floats = NDArray[np.float64]
 ROUNDS, HESSIAN = 8, 3  # gradients in all, and before which of them the curvature is drawn
 CAP, SQUARE, CURVE, MEAT = (Fraction(part, 100) for part in (3, 7, 7, 5))  # shares of mu^2: lengths, xx', curvature, squares
 LEFT = 1 - CAP - SQUARE - CURVE - MEAT
-FIRST = Fraction(1, 4)  # of the share of another gradient, for the first: its sensitivity is half
 BINS = 16
 CONSTANT, SEARCH, SLOPE = 5.0, 3.0, 2.0  # deviations of the prior: log odds of the constant, of slopes per half range, and at last
+MANY = 9  # features from which on a slope is believed to be smaller
 STEP = 1.5  # the longest step of the mode
 LARGEST = 64  # absolute log odds of a request
 
@@ -89,9 +89,8 @@ class LogisticRegression:
 
     @cached_property
     def shares(self) -> tuple[Fraction, ...]:
-        """Of mu^2: lengths, squares, curvature, squared contributions, then the gradients."""
-        each = LEFT / (ROUNDS - 1 + FIRST)
-        return (CAP, SQUARE, CURVE, MEAT, each * FIRST, *[each] * (ROUNDS - 1))
+        """Of mu^2: lengths, squares, curvature, squared contributions, then the gradients, the later ones more: their points are nearer."""
+        return (CAP, SQUARE, CURVE, MEAT, *(LEFT * Fraction(turn, ROUNDS * (ROUNDS + 1) // 2) for turn in range(1, ROUNDS + 1)))
 
     @cached_property
     def scales(self) -> tuple[Fraction, ...]:
@@ -186,7 +185,10 @@ class Rounds:
         self._noise.append(noise)
 
     def prior(self, slope: float) -> Floats:
-        return np.diag([CONSTANT**-2, *[slope**-2] * (self._dimension - 1)])
+        """With many features each moves the odds less: their sum over the box is believed to vary no more than that of nine."""
+        features = self._dimension - 1
+        width = slope * min(1.0, math.sqrt(MANY / max(features, 1)))
+        return np.diag([CONSTANT**-2, *[width**-2] * features])
 
     def _weights(self, model: MomentModel, b: Floats) -> list[float]:
         """One over the variance of each round's say at b: its own noise, and the model's error on the way from its point."""
