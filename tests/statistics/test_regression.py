@@ -264,15 +264,31 @@ def test_without_a_delta_the_mechanism_and_the_pure_way_are_named_and_nothing_is
     rows = town(200)
     facts = {"columns": {"age": {"type": "int", "bounds": (0, 100)}, "hi": "bool"}, "bounds": {"cost": (0, 400)}}
     with sd.table(rows, **facts, budget=budget, ledger=":memory:") as held:
-        for loss, name in (("squares", "LeastSquares"), ("huber", "BoostedRegression"), ("logistic", "LogisticRegression")):
-            formula = f"{'hi' if loss == 'logistic' else 'cost'} ~ age"
-            for ask in (held.regress(formula, loss=loss).release, held.regress(formula, loss=loss).explain):
+        for asked, name in (
+            (held.regress("cost ~ age", loss="huber"), "BoostedRegression"),
+            (held.m_regress("cost ~ age"), "MRegression"),
+            (held.group_by("hi").regress("cost ~ age"), "NormalEquations"),
+        ):
+            for ask in (asked.release, asked.explain):
                 with pytest.raises(QueryError, match=name) as caught:
                     ask(epsilon=1, delta=0)
                 assert caught.value.code == "SRD-102"
-                assert "PrivateLinearRegression(delta=0" in caught.value.fix
+                assert "A delta buys" in caught.value.fix
+                assert "Laplace" in caught.value.fix
                 assert "keys" not in str(caught.value)
         assert held.budget.spent == 0
+
+
+def test_without_a_delta_least_squares_and_logistic_regression_are_drawn_with_laplace_noise():
+    rows = town(2_000)
+    facts = {"columns": {"age": {"type": "int", "bounds": (0, 100)}, "hi": "bool"}, "bounds": {"cost": (0, 400)}}
+    with sd.table(rows, **facts, budget=sd.Budget(epsilon=10), ledger=":memory:") as held:
+        for asked in (held.regress("cost ~ age"), held.logistic("hi ~ age")):
+            assert asked.explain(epsilon=1)
+            found = asked.release(epsilon=1)
+            assert (found.cost.epsilon, found.cost.delta) == (1, 0)
+            assert all(low < value < high for low, value, high in zip(*(d.values() for d in (found.low, found.value, found.high)), strict=True))
+        assert held.budget.spent == 2
 
 
 def test_a_logistic_regression_takes_the_delta_it_is_offered():

@@ -35,6 +35,7 @@ class Estimate:
     sampling: Matrix
     rows: float
     clipped: float = 0.0  # drawn number of rows whose contribution was shortened
+    scale: float = 0.0  # of the residuals, where psi is about it
 
     def half(self, directions: Floats, level: float, *, population: bool) -> Floats:
         """Half-widths of directions @ theta: about this table's coefficients, or about those of the population it is a sample of."""
@@ -46,18 +47,21 @@ class Estimate:
     def numbers(self) -> tuple[float, ...]:
         """Everything as one row of numbers."""
         matrices = (v for matrix in (self.noise, self.moved, self.sampling) for line in matrix for v in line)
-        return (float(len(self.theta)), *self.theta, *matrices, self.rows, self.clipped)
+        return (float(len(self.theta)), *self.theta, *matrices, self.rows, self.clipped, *([self.scale] if self.scale else []))
 
     @classmethod
     def of(cls, numbers: Sequence[float]) -> Estimate:
         """From such a row."""
         d = int(numbers[0])
-        noise, moved, sampling = np.reshape(np.array(numbers[1 + d : 1 + d + 3 * d * d]), (3, d, d))
-        return cls.made(np.array(numbers[1 : 1 + d]), noise, moved, sampling, rows=numbers[-2], clipped=numbers[-1])
+        end = 1 + d + 3 * d * d
+        noise, moved, sampling = np.reshape(np.array(numbers[1 + d : end]), (3, d, d))
+        rows, clipped, *scale = numbers[end:]
+        return cls.made(np.array(numbers[1 : 1 + d]), noise, moved, sampling, rows=rows, clipped=clipped, scale=scale[0] if scale else 0.0)
 
     @classmethod
-    def made(cls, theta: Any, noise: Any, moved: Any, sampling: Any, *, rows: float, clipped: float = 0.0) -> Estimate:
-        return cls(tuple(np.asarray(theta).tolist()), _matrix(noise), _matrix(moved), _matrix(sampling), float(rows), float(clipped))
+    def made(cls, theta: Any, noise: Any, moved: Any, sampling: Any, *, rows: float, clipped: float = 0.0, scale: float = 0.0) -> Estimate:
+        matrices = (_matrix(part) for part in (noise, moved, sampling))
+        return cls(tuple(np.asarray(theta).tolist()), *matrices, float(rows), float(clipped), float(scale))
 
 
 def _matrix(values: Any) -> Matrix:
