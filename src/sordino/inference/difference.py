@@ -12,9 +12,12 @@ from numpy.typing import NDArray
 
 from sordino.errors import QueryError
 from sordino.inference.outcome import ALTERNATIVES, EPSILONS, SIMULATED, Outcome, Power, chance_of, laplace, normal, power_table
+from sordino.mechanisms.estimate import Estimate
+from sordino.privacy.number import shown
 from sordino.session.comparison import Compared, Comparison
+from sordino.statistics.regression_step import FitStep, GroupsStep
 
-__all__ = ["DifferenceTest", "estimates", "null", "simulated", "studentised", "t"]
+__all__ = ["DifferenceTest", "estimates", "null", "simulated", "studentised", "t", "wald"]
 
 Floats = NDArray[np.float64]
 
@@ -91,6 +94,32 @@ def null(found: Compared, repeats: int) -> Floats:
 
 def _source(comparison: Comparison, epsilon: Any) -> Any:
     return comparison.query.settle(epsilon).steps["mean"].source  # type: ignore[attr-defined]
+
+
+def wald(release: Any, *names: str) -> Outcome:
+    r"""Whether coefficients of a released regression are all zero in the population: all but the intercepts unless some are named. Free.
+
+    Theorem. For b near normal about its target with covariance V, b'V^-1 b is near chi-square with as many degrees of freedom as it has
+    coordinates if the target is 0. V has the noise of the release, what shortened rows may have moved, and the sampling.
+    Proof. A standard normal vector of that length, squared (Wald 1943). QED
+    """
+    found = getattr(release, "raw", {}).get(getattr(release, "names", ("",))[0])
+    steps = {} if release.query is None else release.query.settle(release.cost.exact.epsilon, release.cost.exact.delta).steps
+    (step,) = steps.values() if len(steps) == 1 else (None,)
+    if not found or not isinstance(step, FitStep | GroupsStep) or len(found) != 1:
+        raise QueryError("SRD-208", "this release has no coefficients to test.", "Give one of regress, logistic or m_regress, without groups.")
+    known = list(step.setting.names)
+    chosen = list(names) or [name for name, constant in zip(known, step.setting.constants, strict=True) if not constant]
+    if any(name not in known for name in chosen) or len(set(chosen)) != len(chosen):
+        raise QueryError("SRD-103", f"{shown(names)} are not its coefficients.", f"Name some of {', '.join(known)}, each once.")
+    places, estimate, back = [known.index(name) for name in chosen], Estimate.of(found[0]), step.setting.back[0]
+    spread = sum(np.array(part) for part in (estimate.noise, estimate.moved, estimate.sampling))
+    whole = (back @ spread @ back.T)[np.ix_(places, places)]
+    value = np.array([release.value[name] for name in chosen])
+    from scipy.special import chdtrc
+
+    statistic = float(value @ np.linalg.solve(whole, value))
+    return Outcome(statistic, float(chdtrc(len(chosen), statistic)), f"{', '.join(chosen)}: no effect on {step.setting.formula.target.name}", release)
 
 
 def t(table: Any, column: str, *, by: str) -> DifferenceTest:

@@ -76,10 +76,13 @@ class MRegression:
         object.__setattr__(self, "epsilon", as_epsilon(self.epsilon))
         object.__setattr__(self, "delta", as_delta(self.delta))
         object.__setattr__(self, "scale", None if self.scale is None else as_positive(self.scale, "scale"))
-        rising = all(a < b for a, b in zip(self.knots, self.knots[1:], strict=False))
-        if len(self.knots) != len(self.heights) or len(self.knots) < 2 or not rising or not any(self.heights):
-            raise QueryError("SRD-103", "the polygon of psi is none.", "Give rising knots and as many heights, not all of them zero.")
-        _ = self.scales, self.pilot  # noise of impossible width is refused here
+        _ = self.pilot, self.scales  # noise of impossible width is refused here
+        corners = [self.knots, self.heights]
+        whole = all(isinstance(part, tuple) and all(isinstance(v, float) and math.isfinite(v) for v in part) for part in corners)
+        if not whole or len(self.knots) != len(self.heights) or len(self.knots) < 2 or list(self.knots) != sorted(set(self.knots)):
+            raise QueryError("SRD-103", "the polygon of psi is none.", "Give rising knots and as many heights, as tuples of floats.")
+        if not any(self.heights):
+            raise QueryError("SRD-103", "psi is zero everywhere.", "Give heights that are not all zero.")
 
     @cached_property
     def pilot(self) -> BoostedRegression:

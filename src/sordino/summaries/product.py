@@ -126,7 +126,7 @@ def _class_outer(x: Floats, y: Floats, request: Outer, size: Floats, factor: Flo
     long = size * (_length(weight) / ONE)
     factor = factor * np.minimum(1.0, GRAIN / np.maximum(long * factor, 1.0))
     held = (weight / ONE) * factor[:, None]
-    return products(np.trunc((held[:, :, None] * x[:, None, :]).reshape(len(x), -1)))
+    return products(np.trunc((held[:, :, None] * x[:, None, :]).reshape(len(x), request.size)))
 
 
 def _length(rows: Floats) -> Floats:
