@@ -215,7 +215,7 @@ def shown(name: str, size: float, power: float | None = None, least: float = 0.0
 
 
 def counts(runs: int) -> None:
-    """Independence, proportions and foretold shares; the association is that of a public test with power .555 at n = 300 (and .988 at 1,000)."""
+    """Independence, proportions, foretold shares; the association is that of a public test with power .555 at n = 300, .988 at 1,000."""
     from scipy.stats import chi2
 
     rng, even = np.random.default_rng(5), np.full(9, 1 / 9)
@@ -257,7 +257,7 @@ def others(runs: int) -> None:
     def tested(wide: float, each: int, shift: float, times: int) -> float:
         hits = []
         for _ in range(0, times, 500):
-            rows = np.clip((rng.normal(0, 1, (500, 2, each)) + [[0.0], [shift]]) / wide + 0.5, 0, 1)
+            rows = np.clip((rng.normal(0, 1, (500, 2, each)) + np.array([[0.0], [shift]])) / wide + 0.5, 0, 1)
             sums = np.stack([((1 - rows) ** 2).sum(-1), (2 * rows * (1 - rows)).sum(-1), (rows**2).sum(-1)], axis=-1)
             drawn = difference.estimates(sums + rng.laplace(0, 1.0, sums.shape))
             simulated = difference.simulated(*drawn, 1.0, 199)
@@ -274,7 +274,8 @@ def others(runs: int) -> None:
         for paired in (False, True):
             test = sd.tests.signed_rank(held, "x") if paired else sd.tests.mann_whitney(held, "x", by="arm")
             for each in (60, 120, 250):
-                size, power = (float(np.mean(_ranked(test, rng, each, shift, times, paired=paired) <= 0.05)) for shift, times in ((0.0, runs), (0.5, 1_500)))
+                cells = ((0.0, runs), (0.5, 1_500))
+                size, power = (float(np.mean(_ranked(test, rng, each, *cell, paired=paired) <= 0.05)) for cell in cells)
                 shown(f"{'signed ranks' if paired else 'Mann-Whitney'}, n {each}", size, power, 0.0 if paired else RANK_POWER[each])
 
 

@@ -145,7 +145,7 @@ def digits(figures: dict[str, Any]) -> None:
     bad = check("digits", float(np.mean(losses)) < math.log(2) and float(np.mean(private)) >= float(np.mean(public)) - 0.05)
     other = figures.get("digits", math.nan)
     said = "does not run here" if math.isnan(other) else f"{other:.4f}"
-    print("\ndigits 0-4 against 5-9, epsilon 1, delta 1e-6, 5 splits, the held-out quarter: log loss below a constant's, 0.693, accuracy within .05")
+    print("\ndigits 0-4 against 5-9, epsilon 1, delta 1e-6, 5 splits, the held-out quarter: log loss below 0.693, accuracy within .05")
     accuracy = f"accuracy {np.mean(private):.4f}, public {np.mean(public):.4f}; diffprivlib {said}"
     print(f"log loss {np.mean(losses):.4f}, {accuracy}{bad}", flush=True)
 

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from inference import check, fit, likeliest, missed, placed, squares
 
+from inference import check, fit, likeliest, missed, placed, squares
 from sordino.mechanisms import LeastSquares, LogisticRegression
 from sordino.summaries.moment import ONE
 
@@ -136,9 +136,11 @@ def logistic(seeds: int, releases: int, build: Path | None) -> None:
         x, y = coordinates(source, target, columns)
         tables[name] = placed(x, y, label=True)
     others = {} if build is None else peer(build, tables, seeds)
-    print(f"\nlogistic regression, (1, 1e-6): excess log loss x 1e4 over the maximum likelihood, means of {seeds} seeds (two standard errors)")
-    print(f"coverage of the population at 95%, {releases} releases, of the plain fit and of the capped default; calibration among the top 5%, in brackets the maximum likelihood's own")
-    print(f"{'':>18}{'n':>8}{'p':>4}{'ours':>16}{'diffprivlib, pure':>20}{'constant':>10}{'population':>12}{'worst':>8}{'capped':>8}{'top 5%':>16}")
+    print(f"\nlogistic regression, (1, 1e-6): excess log loss x 1e4 over the maximum likelihood, {seeds} seeds (two standard errors);")
+    print(f"coverage of the population at 95%, {releases} releases, of the plain fit and of the capped default;")
+    print("calibration among the top 5%, in brackets that of the maximum likelihood")
+    heads = f"{'ours':>16}{'diffprivlib, pure':>20}{'constant':>10}{'population':>12}{'worst':>8}{'capped':>8}{'top 5%':>16}"
+    print(f"{'':>18}{'n':>8}{'p':>4}{heads}")
     for name, rows in tables.items():
         best = likeliest(rows)
         least, share = loss(rows, best), rows[:, -1].mean() / ONE
@@ -158,7 +160,8 @@ def logistic(seeds: int, releases: int, build: Path | None) -> None:
                 held.append(covers(fit(LogisticRegression, drawn, 1, seed, capped=capped), best, population=True))
         inside, short = (np.mean(held, axis=0) for held in hits.values())
         good = ours <= limit and min(inside.mean(), short.mean()) >= 0.93 and (len(rows) < 2_000 or constant < 0.02 or ours < constant)
-        cells = f"{f'{1e4 * ours:.2f} ({1e4 * error:.2f})':>16}{said:>20}{1e4 * constant:10.0f}{inside.mean():12.3f}{inside.min():8.3f}{short.mean():8.3f}"
+        cells = f"{f'{1e4 * ours:.2f} ({1e4 * error:.2f})':>16}{said:>20}{1e4 * constant:10.0f}"
+        cells += f"{inside.mean():12.3f}{inside.min():8.3f}{short.mean():8.3f}"
         top = f"{np.mean([calibration(rows, b) for b in fits]):.3f} ({calibration(rows, best):.3f})"
         print(f"{name:>18}{len(rows):8,}{len(best):4}{cells}{top:>16}{check(name, good)}", flush=True)
 

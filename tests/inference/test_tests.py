@@ -90,7 +90,7 @@ def test_a_null_without_the_noise_is_caught(monkeypatch):
     assert found > 2 * SIZE
 
 
-T_CELLS = {(6, 60): 0.52, (6, 120): 0.88, (10, 60): 0.29, (10, 120): 0.69, (100, 120): 0.0}  # deviations between the bounds, rows: least power
+T_CELLS = {(6, 60): 0.52, (6, 120): 0.88, (10, 60): 0.29, (10, 120): 0.69, (100, 120): 0.0}  # deviations of the bounds, rows: least power
 
 
 @pytest.mark.parametrize(("wide", "each"), T_CELLS)
@@ -98,7 +98,7 @@ def test_t_keeps_its_size_and_has_its_power(wide, each):
     """Against its simulated null: the bounds may be so far apart that the variance is mostly noise."""
     rng, found = np.random.default_rng(each + wide), []
     for shift, runs in ((0.0, RUNS), (0.5, 1_000)):
-        rows = np.clip((rng.normal(0, 1, (runs, 2, each)) + [[0.0], [shift]]) / wide + 0.5, 0, 1)
+        rows = np.clip((rng.normal(0, 1, (runs, 2, each)) + np.array([[0.0], [shift]])) / wide + 0.5, 0, 1)
         sums = np.stack([((1 - rows) ** 2).sum(-1), (2 * rows * (1 - rows)).sum(-1), (rows**2).sum(-1)], axis=-1)
         drawn = difference.estimates(sums + rng.laplace(0, 1.0, sums.shape))
         p = outcome.chance_of(difference.studentised(*drawn, 1.0), difference.simulated(*drawn, 1.0, 199))
@@ -144,7 +144,7 @@ def test_rank_statistics_are_those_of_scipy():
     assert leaning(d) / 2 == pytest.approx((np.sign(d) * rankdata(np.abs(d))).sum())
 
 
-def played(test, rng, each, shift, runs, paired):
+def played(test, rng, each, shift, *, runs, paired):
     """Releases of a rank test, played in numpy: drawn sizes, the cut, the noise; and their p-values."""
     (step,) = test.query.settle(1).steps.values()
     wide, groups = float(step.sizes.scale), 1 if paired else 2
@@ -170,8 +170,8 @@ def test_rank_tests_keep_their_size_and_have_the_power_of_their_preview(each, pa
         test = sd.tests.signed_rank(held, "x") if paired else sd.tests.mann_whitney(held, "x", by="arm")
         rows = each if paired else 2 * each
         power = test.preview(rows=[rows], epsilons=[1.0]).at(rows, 1.0)
-        assert np.mean(played(test, rng, each, 0.0, RUNS, paired) <= 0.05) <= SIZE
-        seen = np.mean(played(test, rng, each, 0.5, 500, paired) <= 0.05)
+        assert np.mean(played(test, rng, each, 0.0, runs=RUNS, paired=paired) <= 0.05) <= SIZE
+        seen = np.mean(played(test, rng, each, 0.5, runs=500, paired=paired) <= 0.05)
     assert seen == pytest.approx(power, abs=0.1)
     assert seen >= RANK_CELLS[each, paired]
 

@@ -154,14 +154,15 @@ ERRORS = {
 @pytest.mark.parametrize("psi", ["huber", "tukey"])
 @pytest.mark.parametrize("errors", ERRORS)
 def test_an_m_estimate_is_its_root_and_covers_it_and_the_populations(errors, psi):
-    """Twenty tables of three coefficients; errors whose spread depends on a feature are covered too. Symmetric errors: the truth is the line."""
+    """Twenty tables of three coefficients, also with errors whose spread depends on a feature; all symmetric: the truth is the line."""
     knots, heights = read_bounded(psi)
     far, table, population = [], [], []
     for seed in range(20):
         rng = np.random.default_rng(seed)
         x = rng.uniform(-1, 1, (6_000, 2))
         rows = placed(x, quantised(BETA[0] + x @ BETA[1:] + ERRORS[errors](rng, x), -1.0, 1.0))
-        found = MRegression(1, SMALL, 3, knots=knots, heights=heights, scale="0.1").release(lambda r, rows=rows: answer(rows, r), quick(seed))
+        mechanism = MRegression(1, SMALL, 3, knots=knots, heights=heights, scale="0.1")
+        found = mechanism.release(lambda r, rows=rows: answer(rows, r), quick(seed))
         own, line = rooted(rows, psi, 0.1, BETA), np.array(found.theta)
         far.append(np.linalg.norm(line - own))
         table.append(np.abs(line - own) <= found.half(np.eye(3), 0.95, population=False))
@@ -183,7 +184,8 @@ def clinic():
     rng = np.random.default_rng(1)
     n = 8_000
     age, arm = rng.uniform(0, 100, n), rng.choice(["a", "b", "c"], n)
-    rows = {"age": age, "arm": arm, "cost": 5 + 0.2 * age + 2 * rng.standard_t(2, n), "dose": rng.uniform(0, 1, n), "hi": rng.random(n) < 0.3}
+    rows = {"age": age, "arm": arm, "cost": 5 + 0.2 * age + 2 * rng.standard_t(2, n), "dose": rng.uniform(0, 1, n)}
+    rows["hi"] = rng.random(n) < 0.3
     facts = {"bounds": {"age": (0, 100), "cost": (-50, 100), "dose": (0, 1)}, "keys": {"arm": ["a", "b", "c"]}, "columns": {"hi": "bool"}}
     with sd.table(rows, **facts, budget=sd.Budget(epsilon=100, delta=1e-4), ledger=":memory:") as held:
         yield held

@@ -279,7 +279,8 @@ def test_without_a_delta_least_squares_and_logistic_regression_are_drawn_with_la
             assert asked.explain(epsilon=1)
             found = asked.release(epsilon=1)
             assert (found.cost.epsilon, found.cost.delta) == (1, 0)
-            assert all(low < value < high for low, value, high in zip(*(d.values() for d in (found.low, found.value, found.high)), strict=True))
+            ends = zip(found.low.values(), found.value.values(), found.high.values(), strict=True)
+            assert all(low < value < high for low, value, high in ends)
         assert held.budget.spent == 2
 
 

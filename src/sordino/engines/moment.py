@@ -81,7 +81,8 @@ def outer_text(text: Text, table: str, request: Outer) -> tuple[str, list[str]]:
         factor += f" * ({_bent(request.psi) if request.loss == 'psi' else 'CAST(r AS DOUBLE)'} / {real(ONE)})"
     elif request.of in ("rising", "falling"):
         stretches = steep(request.psi, rising=request.of == "rising")
-        factor += f" * ({' + '.join(f'CASE WHEN r >= {a} AND r < {b} THEN {real(root)} ELSE 0e0 END' for a, b, root in stretches) or '0e0'})"
+        roots = [f"CASE WHEN r >= {a} AND r < {b} THEN {real(root)} ELSE 0e0 END" for a, b, root in stretches]
+        factor += f" * ({' + '.join(roots) or '0e0'})"
     rows = f"SELECT {kept}, {size} AS size, ({factor}) * {real(GRAIN / request.norm)} AS f FROM ({rows}) AS weighed"
     rows = f"SELECT {kept}, f * least(1e0, {real(GRAIN)} / greatest(1e0, size * abs(f))) AS f FROM ({rows}) AS sized"
     made = ", ".join(f"{_toward(f'CAST({x} AS DOUBLE) * f')} AS v{i}" for i, x in enumerate(names))
@@ -119,7 +120,8 @@ def _classed(text: Text, table: str, request: Gradient | Outer) -> tuple[list[st
     faded = ", ".join(f"floor({real(ONE)} * exp(-least({real(16 * LINK)}, top - t{k}) / {real(LINK)}) + 5e-1) AS e{k}" for k in range(many))
     rows = f"SELECT {kept}, cell, {faded} FROM ({rows}) AS topped"
     total = " + ".join(f"e{k}" for k in range(many))
-    weights = ", ".join(f"CASE WHEN cell = {real(k)} THEN {real(ONE)} ELSE 0e0 END - floor({real(ONE)} * e{k} / greatest(1e0, {total})) AS w{k}" for k in range(many))
+    own = [f"CASE WHEN cell = {real(k)} THEN {real(ONE)} ELSE 0e0 END" for k in range(many)]
+    weights = ", ".join(f"{one} - floor({real(ONE)} * e{k} / greatest(1e0, {total})) AS w{k}" for k, one in enumerate(own))
     return names, many, f"SELECT {kept}, {weights} FROM ({rows}) AS weighed"
 
 
@@ -145,7 +147,8 @@ def _class_outer(text: Text, table: str, request: Outer) -> tuple[str, list[str]
     size = _size([f"CAST({x} AS DOUBLE)" for x in names], 2)
     factor = "1e0" if request.cap is None else _share(names, request.cap)
     long = f"{size} * ({_size(weights, 2)} / {real(ONE)})"
-    rows = f"SELECT {kept}, {', '.join(weights)}, {long} AS size, ({factor}) * {real(GRAIN / request.norm)} AS f FROM ({rows}) AS weighed_each"
+    made = f"{', '.join(weights)}, {long} AS size, ({factor}) * {real(GRAIN / request.norm)} AS f"
+    rows = f"SELECT {kept}, {made} FROM ({rows}) AS weighed_each"
     rows = f"SELECT {kept}, {', '.join(weights)}, f * least(1e0, {real(GRAIN)} / greatest(1e0, size * f)) AS f FROM ({rows}) AS sized"
     held = ", ".join(f"({w} / {real(ONE)}) * f AS {w}" for w in weights)
     rows = f"SELECT {kept}, {held} FROM ({rows}) AS shortened"

@@ -107,7 +107,7 @@ def wald(release: Any, *names: str) -> Outcome:
     steps = {} if release.query is None else release.query.settle(release.cost.exact.epsilon, release.cost.exact.delta).steps
     (step,) = steps.values() if len(steps) == 1 else (None,)
     if not found or not isinstance(step, FitStep | GroupsStep) or len(found) != 1:
-        raise QueryError("SRD-208", "this release has no coefficients to test.", "Give one of regress, logistic or m_regress, without groups.")
+        raise QueryError("SRD-208", "this release has no coefficients to test.", "Give that of regress, logistic or m_regress, no groups.")
     known = list(step.setting.names)
     chosen = list(names) or [name for name, constant in zip(known, step.setting.constants, strict=True) if not constant]
     if any(name not in known for name in chosen) or len(set(chosen)) != len(chosen):
@@ -119,7 +119,8 @@ def wald(release: Any, *names: str) -> Outcome:
     from scipy.special import chdtrc
 
     statistic = float(value @ np.linalg.solve(whole, value))
-    return Outcome(statistic, float(chdtrc(len(chosen), statistic)), f"{', '.join(chosen)}: no effect on {step.setting.formula.target.name}", release)
+    about = f"{', '.join(chosen)}: no effect on {step.setting.formula.target.name}"
+    return Outcome(statistic, float(chdtrc(len(chosen), statistic)), about, release)
 
 
 def t(table: Any, column: str, *, by: str) -> DifferenceTest:

@@ -75,7 +75,7 @@ class RanksTest:
         return Outcome(value / 2, float(self.p_values(value, sizes, wide, self._scale(price, most), SIMULATED)), self.about, found)
 
     def p_values(self, value: Any, sizes: Floats, wide: float, scale: Any, repeats: int) -> Floats:
-        """For a drawn statistic and drawn sizes of groups, or lines of them; `wide` is the noise of a size, `scale` that of the statistic."""
+        """For a drawn statistic and drawn sizes of groups, or lines of them; `wide` is the noise of a size, `scale` the statistic's."""
         drawn = [np.maximum(n[..., None] + laplace(wide, *n.shape, repeats), 1.0) for n in np.moveaxis(sizes, -1, 0)]
         noise = np.asarray(scale)[..., None] * laplace(1.0, *sizes.shape[:-1], repeats)
         simulated = normal(*sizes.shape[:-1], repeats) * np.sqrt(self._variance(drawn)) + noise

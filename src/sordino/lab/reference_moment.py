@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -81,7 +82,7 @@ def weight(request: Gradient, x: list[int], y: int) -> tuple[int, int]:
 def polygon(r: int, psi: tuple[tuple[int, int], ...]) -> int:
     """The height of a polygon, in whole numbers."""
     out = psi[0][1]
-    for (start, low), (stop, high) in zip(psi, psi[1:], strict=False):
+    for (start, low), (stop, high) in pairwise(psi):
         out += (high - low) * max(0, min(stop - start, r - start)) // (stop - start)
     most = max(abs(height) for _, height in psi)
     return max(-most, min(most, out))
@@ -164,8 +165,8 @@ def vector(request: Outer, x: list[int], y: int) -> list[int]:
         return [math.trunc((wk / ONE) * factor * c) for wk in w for c in x]
     elif request.of in ("rising", "falling"):
         residual, sign = (y * FINE - z) // FINE, 1 if request.of == "rising" else -1
-        stretches = zip(request.psi, request.psi[1:], strict=False)
-        slopes = [sign * (high - low) / (stop - start) for (start, low), (stop, high) in stretches if start <= residual < stop]
+        steps = [(high - low) / (stop - start) for (start, low), (stop, high) in pairwise(request.psi) if start <= residual < stop]
+        slopes = [sign * step for step in steps]
         factor *= math.sqrt(max([0.0, *slopes]))
     elif request.of == "residual" and request.loss == "psi":
         factor *= polygon((y * FINE - z) // FINE, request.psi) / ONE

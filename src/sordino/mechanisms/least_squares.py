@@ -47,8 +47,8 @@ class LeastSquares:
     Theorem. The five draws are Gaussian and their squared shifts add up to mu^2. A row moves X'X by d/sqrt 2 (off-diagonal products count
     once, squares half), X'y by sqrt d, the counts of lengths by 1, the sum of contributions shortened to C by C, the sum of their squares
     by C^2/sqrt 2; a person with m rows by m times that. A replaced person moves vectors by twice, counts and squares by sqrt 2 times it.
-    Without a delta all draws are Laplace and their shifts add up to epsilon: in L1 norm X'X moves by d (d + 1)/2, X'y by d, contributions by
-    sqrt d C, their squares by (d + 1) C^2/2, and everything twice as far for a replaced person.
+    Without a delta all draws are Laplace and their shifts add up to epsilon: in L1 norm X'X moves by d (d + 1)/2, X'y by d, contributions
+    by sqrt d C, their squares by (d + 1) C^2/2, and everything twice as far for a replaced person.
     Proof. |xx'| in this metric is |x|^2/sqrt 2 <= d/sqrt 2, |x y| <= sqrt d, a row is in one cell, and z z' is to |z| <= C as xx' is to x.
     Sums of positive semidefinite matrices, and counts, of what leaves and what enters have a non-negative inner product, so their
     difference is at most sqrt 2 times the longer. C and b are drawn before they are used; given them each step is one Gaussian draw, and

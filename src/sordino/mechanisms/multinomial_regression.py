@@ -40,8 +40,8 @@ class MultinomialRegression(LogisticRegression):
     Theorem. At public b a row moves the gradient by at most C f(b), C <= sqrt d the cap of its length, with f(b)^2 the largest of
     ((W - 1)^2 + sum w_j^2)/W^2, W = 1 + sum w_j, over classes y and w_j in {e^-D, e^D}, D = |b_j - b_y|_1; the sum of its squares by
     (C f)^2/sqrt 2. The rest is as in LogisticRegression.
-    Proof. |e_y - p|^2 = (1 - p_y)^2 + sum_{j != y} p_j^2 is that number for w_j = e^{x'(b_j - b_y)}, and |x'(b_j - b_y)| <= D on the box. Its
-    derivative in w_j has the sign of (W - 1) + w_j W - sum w^2 = c - 1 - s + w_j (1 + c), with c and s the sums of the others' w and
+    Proof. |e_y - p|^2 = (1 - p_y)^2 + sum_{j != y} p_j^2 is that number for w_j = e^{x'(b_j - b_y)}, and |x'(b_j - b_y)| <= D on the box.
+    Its derivative in w_j has the sign of (W - 1) + w_j W - sum w^2 = c - 1 - s + w_j (1 + c), with c and s the sums of the others' w and
     squares, 1 + among the first: increasing in w_j, so the number falls and then rises, and its maximum over a box is at a corner. The
     table of the exponential, rounding and cutting are in the bound. QED
     """

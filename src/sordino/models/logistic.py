@@ -51,11 +51,11 @@ class PrivateLogisticRegression(ClassifierMixin, Private):  # type: ignore[misc]
 
     def _labels(self) -> tuple[Any, ...]:
         if self.classes is None:
-            raise QueryError("SRD-104", "classes is missing.", "Give classes=(negative, positive), or all of several, from public knowledge.")
+            raise QueryError("SRD-104", "classes is missing.", "Give classes=(negative, positive), or several, from public knowledge.")
         given = list(self.classes) if isinstance(self.classes, list | tuple | np.ndarray) else []
         plain = [label.item() if isinstance(label, np.generic) else label for label in given]
         if not 2 <= len(plain) <= MOST or any(one == other for i, one in enumerate(plain) for other in plain[:i]):
-            raise QueryError("SRD-104", f"classes is {shown(self.classes)}.", f"Give two to {MOST} different labels, the negative one first.")
+            raise QueryError("SRD-104", f"classes is {shown(self.classes)}.", f"Give two to {MOST} different labels, negative first.")
         return tuple(plain)
 
     def _rows(self, features: Any, target: Any, box: Box) -> Rows:
@@ -68,7 +68,8 @@ class PrivateLogisticRegression(ClassifierMixin, Private):  # type: ignore[misc]
         epsilon, delta = as_epsilon(self.epsilon), as_delta(self.delta, zero=True)
         many = len(self._labels())
         if many > 2:
-            return Odds(MultinomialRegression(epsilon, delta, features + 1, self.relation, capped=self.cap, classes=many), "MultinomialRegression")
+            several = MultinomialRegression(epsilon, delta, features + 1, self.relation, capped=self.cap, classes=many)
+            return Odds(several, "MultinomialRegression")
         return Odds(LogisticRegression(epsilon, delta, features + 1, self.relation, capped=self.cap))
 
     def _back(self) -> tuple[Floats, float]:

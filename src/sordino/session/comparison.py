@@ -93,7 +93,8 @@ class Comparison:
         """Of a difference, in the column's unit: of sampling, and of noise whose scale is one row."""
         held = self.query.table.size if rows is None else rows
         if held is None:
-            raise QueryError("SRD-107", "the width of a comparison depends on the number of rows.", "Declare size= with the table, or give rows=.")
+            what = "the width of a comparison depends on the number of rows."
+            raise QueryError("SRD-107", what, "Declare size= with the table, or give rows=.")
         source: Any = self.query.settle(Fraction(1)).steps["mean"].source  # type: ignore[attr-defined]
         span, each = source.grid.length(source.grid.width), max(int(held) / (self._others + 1), 1.0)
         deviation = span / 6 if spread is None else float(as_positive(spread, "spread"))

@@ -120,7 +120,7 @@ class Verbs(Generic[Q]):
         return self._ask(statistics.regress(formula, self._declared(), loss=loss))
 
     def logistic(self, formula: str) -> Q:
-        """Logistic regression: the log odds of a bool, or of the public keys of a column against its first, as in "smoker ~ age + C(sex)"."""
+        """Logistic regression: the log odds of a bool, or of a column's public keys against the first, as in "smoker ~ age + C(sex)"."""
         return self._ask(statistics.regress(formula, self._declared(), loss="logistic"))
 
     def m_regress(self, formula: str, *, psi: Any = "huber", scale: Any = None) -> Q:

@@ -11,7 +11,23 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino.summaries.moment import FINE, GRAIN, LINK, ONE, Gradient, Gram, Lengths, Outer, Products, Sizes, Slope, bent, classed, link, steep
+from sordino.summaries.moment import (
+    FINE,
+    GRAIN,
+    LINK,
+    ONE,
+    Gradient,
+    Gram,
+    Lengths,
+    Outer,
+    Products,
+    Sizes,
+    Slope,
+    bent,
+    classed,
+    link,
+    steep,
+)
 
 __all__ = ["Asked", "answer", "direction", "lengths", "outer", "products", "quantised"]
 
