@@ -60,8 +60,8 @@ class Estimate:
 
     @classmethod
     def made(cls, theta: Any, noise: Any, moved: Any, sampling: Any, *, rows: float, clipped: float = 0.0, scale: float = 0.0) -> Estimate:
-        matrices = (_matrix(part) for part in (noise, moved, sampling))
-        return cls(tuple(np.asarray(theta).tolist()), *matrices, float(rows), float(clipped), float(scale))
+        line, drift = tuple(np.asarray(theta).tolist()), _matrix(moved)
+        return cls(line, _matrix(noise), drift, _matrix(sampling), float(rows), float(clipped), float(scale))
 
 
 def _matrix(values: Any) -> Matrix:

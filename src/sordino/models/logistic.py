@@ -46,6 +46,7 @@ class PrivateLogisticRegression(ClassifierMixin, Private):  # type: ignore[misc]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = isinstance(self.classes, list | tuple | np.ndarray) and len(self.classes) > 2
         tags.classifier_tags.poor_score = True
         return tags
 
