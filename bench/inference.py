@@ -1,6 +1,6 @@
 """Whether models and tests estimate what they are named: coefficients, bias, coverage, sizes of tests, power.
 
-    python bench/inference.py [repeats, 60 unless given]
+    python bench/inference.py [tables, 200 unless given] [null runs, 10,000 unless given]
 
 Noise is drawn in floating point here, so that one seed is one draw at every price: a bias is what does not shrink with the noise. Says
 MISSED where a figure is missed, and then exits with an error.
@@ -15,11 +15,13 @@ from typing import Any
 import numpy as np
 from sklearn.datasets import load_breast_cancer, load_diabetes
 
-from sordino.inference import contingency, outcome
+import sordino as sd
+from sordino.inference import contingency, difference, outcome, ranks
 from sordino.inference.contingency import CountsTest
 from sordino.mechanisms import LeastSquares, LogisticRegression, MomentMatrix
 from sordino.mechanisms.gaussian import largest_mu
 from sordino.mechanisms.moment_model import sigmoid
+from sordino.statistics.rank_test import leaning, standing
 from sordino.statistics.second_moment import SecondMoments
 from sordino.summaries.moment import ONE
 from sordino.summaries.product import answer, products, quantised
@@ -33,11 +35,6 @@ def check(label: str, holds: bool) -> str:
     if not holds:
         missed.append(label)
     return "" if holds else "   MISSED"
-
-
-def least(tables: int) -> float:
-    """93%, less two standard errors of so many tables: the coefficients of one table are no independent trials."""
-    return 0.93 - 2 * float(np.sqrt(0.95 * 0.05 / tables))
 
 
 def quick(seed: int) -> Any:
@@ -152,7 +149,7 @@ def linear(repeats: int) -> None:
             halves = [f.half(np.eye(len(f.theta)), 0.95, population=population) for f in found]
             hits.append(np.mean([np.abs(np.array(f.theta) - g) <= h for f, g, h in zip(found, goal, halves, strict=True)]))
         middle = float(np.median(np.linalg.norm(errors[:, 1:], axis=1)))
-        good = bias < 1 and min(hits) >= least(repeats) and (world is not ten or middle < 0.009)
+        good = bias < 1 and min(hits) >= 0.93 and (world is not ten or middle < 0.009)
         print(f"{name:>18}{middle:10.5f}{bias:10.2f}{hits[0]:10.3f}{hits[1]:12.3f}{check(name, good)}", flush=True)
 
 
@@ -160,7 +157,7 @@ def logistic(repeats: int) -> None:
     print(f"\nlogistic regression, delta 1e-6, {repeats} tables: median L2 to the maximum likelihood and its limit; coverage at epsilon 1")
     print(f"{'':>18}{'epsilon 1':>10}{'limit':>8}{'100':>10}{'limit':>8}{'table':>10}{'population':>12}")
     for name, (world, first, last) in LOGISTIC.items():
-        times = max(repeats // 4, 10) if "30" in name else repeats
+        times = max(repeats // 4, 40) if "30" in name else repeats
         tables = [world(np.random.default_rng(seed)) for seed in range(times)]
         own = [likeliest(rows) for rows in tables]
         near, dear = ([fit(LogisticRegression, rows, e, seed) for seed, rows in enumerate(tables)] for e in (1, 100))
@@ -172,7 +169,7 @@ def logistic(repeats: int) -> None:
             goal = [beta] * times if population else own
             halves = [f.half(np.eye(len(f.theta)), 0.95, population=population) for f in near]
             hits.append(float(np.mean([np.abs(np.array(f.theta) - g) <= h for f, g, h in zip(near, goal, halves, strict=True)])))
-        good = one <= first and two <= last and min(hits) >= least(times)
+        good = one <= first and two <= last and min(hits) >= 0.93
         print(f"{name:>18}{one:10.4f}{first:8.3f}{two:10.4f}{last:8.3f}{hits[0]:10.3f}{hits[1]:12.3f}{check(name, good)}", flush=True)
     rows = [tumours(np.random.default_rng(seed)) for seed in range(repeats)]
     truth, hits = likeliest(tumours(None)), []
@@ -183,7 +180,7 @@ def logistic(repeats: int) -> None:
         excess.append(_loss(table, np.array(found.theta)) - _loss(table, likeliest(table)))
     share = rows[0][:, -1].mean() / ONE
     constant = -share * np.log(share) - (1 - share) * np.log(1 - share) - _loss(rows[0], likeliest(rows[0]))
-    bad = check("tumours", np.mean(hits) >= least(repeats) and np.median(excess) < constant)
+    bad = check("tumours", np.mean(hits) >= 0.93 and np.median(excess) < constant)
     said = f"excess log loss {np.median(excess):.4f}, of a constant {constant:.4f}"
     print(f"tumours, a real table resampled: coverage {np.mean(hits):.3f}, {said}{bad}")
 
@@ -193,28 +190,124 @@ def _loss(rows: Array, b: Array) -> float:
     return float(np.mean(np.logaddexp(0, z) - y * z))
 
 
-def sizes(repeats: int) -> None:
+def played() -> None:
+    """The numbers a null is simulated with, from numpy: a hundred times as fast as exact ones."""
     rng = np.random.default_rng(3)
-    outcome.normal = lambda *shape: rng.normal(size=shape)
-    contingency.SIMULATED = 199
-    runs = 10 * repeats
-    print(f"\nindependence of 3 x 3 cells, {runs} null tables and as many with cells off by .03: size and power at .05")
-    signs = np.indices((3, 3)).sum(axis=0).ravel() % 2 * -2.0 + 1
-    signs -= signs.mean()
-    for n, epsilon in ((100, 0.2), (100, 1.0), (300, 1.0), (1_000, 0.2), (1_000, 1.0)):
-        test = CountsTest(None, (3, 3), "")
-        found = []
-        for chances in (np.full(9, 1 / 9), np.full(9, 1 / 9) + 0.03 * signs):
-            hits = 0
-            for _ in range(runs):
-                drawn = rng.multinomial(n, chances) + np.rint(rng.laplace(0, 1 / epsilon, 9))
-                value = test._distance(drawn[None], 1 / epsilon)[0]
-                null = np.clip(test._expected(drawn[None])[0], 0, None)
-                hits += outcome.chance_of(value, test._statistics(max(round(drawn.sum()), 1), null / null.sum(), 1 / epsilon, 199)) <= 0.05
-            found.append(hits / runs)
-        slack = 2 * np.sqrt(0.05 * 0.95 / runs)
-        bad = check(f"size at {n}", found[0] <= 0.06 + slack)
-        print(f"n={n:>6,} epsilon {epsilon:g}: {found[0]:.3f}, power {found[1]:.3f}{bad}", flush=True)
+
+    def tables(total: Any, chances: Array, repeats: int) -> Array:
+        lines = np.broadcast_to(chances, (*np.shape(total), chances.shape[-1]))
+        return rng.multinomial(np.asarray(total, int)[..., None], lines[..., None, :], (*np.shape(total), repeats)).astype(float)
+
+    for room in (outcome, contingency, difference, ranks):
+        for name, made in (
+            ("normal", lambda *shape: rng.normal(size=shape)),
+            ("laplace", lambda scale, *shape: rng.laplace(0, scale, shape)),
+            ("multinomial", tables),
+        ):
+            if hasattr(room, name):
+                setattr(room, name, made)
+
+
+def shown(name: str, size: float, power: float | None = None, least: float = 0.0, public: float | None = None) -> None:
+    bad = check(f"{name}: size", size <= 0.06) + ("" if power is None else check(f"{name}: power", power >= least))
+    beside = "" if power is None else f"{power:10.3f}{least:8.2f}" + ("" if public is None else f"{public:10.3f}")
+    print(f"{name:>46}{size:8.4f}{beside}{bad}", flush=True)
+
+
+def counts(runs: int) -> None:
+    """Independence, proportions, foretold shares; the association is that of a public test with power .555 at n = 300, .988 at 1,000."""
+    from scipy.stats import chi2
+
+    rng, even = np.random.default_rng(5), np.full(9, 1 / 9)
+    pattern = np.array([1, -1, 0, -1, 1, 0, 0, 0, 0]) * np.sqrt(0.0027 / 4)
+    powers = {(300, 1.0): 0.553 - 2 * np.sqrt(0.25 / 1_500), (1_000, 0.2): 0.847 - 2 * np.sqrt(0.13 / 1_500)}
+
+    def rejected(test: CountsTest, n: int, chances: Any, scale: float, times: int) -> float:
+        hits = []
+        for _ in range(0, times, 500):
+            drawn = rng.multinomial(n, chances, 500) + np.rint(rng.laplace(0, scale, (500, len(chances))))
+            hits.append(test.p_values(drawn.astype(float), scale, 199) <= 0.05)
+        return float(np.mean(hits))
+
+    print(f"\ntests of counts, {runs:,} null runs at .05: size (at most .06), power and the least, power without privacy")
+    for n in (100, 300, 1_000):
+        for epsilon in (0.2, 1.0):
+            scale, label = 1 / epsilon, f"n {n:,}, epsilon {epsilon:g}"
+            table = CountsTest(None, (3, 3), "")
+            size, power = rejected(table, n, even, scale, runs), rejected(table, n, even + pattern, scale, 1_500)
+            plain = rng.multinomial(n, even + pattern, 1_500).reshape(-1, 3, 3)
+            expected = plain.sum(axis=1, keepdims=True) * plain.sum(axis=2, keepdims=True) / n
+            public = float(np.mean(((plain - expected) ** 2 / np.maximum(expected, 0.5)).sum(axis=(1, 2)) > chi2.ppf(0.95, 4)))
+            shown(f"independence, even, {label}", size, power, float(powers.get((n, epsilon), 0.0)), public)
+            shown(f"independence, uneven, {label}", rejected(table, n, np.outer([0.7, 0.2, 0.1], [0.6, 0.3, 0.1]).ravel(), scale, runs))
+            two = CountsTest(None, (2, 2), "")
+            shown(f"proportions of .1, {label}", rejected(two, n, np.outer([0.5, 0.5], [0.1, 0.9]).ravel(), scale, runs))
+            foretold = (0.4, 0.3, 0.15, 0.1, 0.05)
+            shown(f"chi-square, {label}", rejected(CountsTest(None, (5,), "", foretold), n, foretold, scale, runs))
+
+
+T_POWER = {(6, 60): 0.52, (6, 120): 0.88, (6, 250): 0.99, (10, 60): 0.29, (10, 120): 0.69, (10, 250): 0.98}
+RANK_POWER = {60: 0.65, 120: 0.94, 250: 0.99}  # with public sizes and replaced rows; ours are private, and rows join
+
+
+def others(runs: int) -> None:
+    """t by bounds of so many deviations, Mann-Whitney and signed ranks, at epsilon 1; the effect is half a deviation."""
+    rng = np.random.default_rng(6)
+
+    def tested(wide: float, each: int, shift: float, times: int) -> float:
+        hits = []
+        for _ in range(0, times, 500):
+            rows = np.clip((rng.normal(0, 1, (500, 2, each)) + np.array([[0.0], [shift]])) / wide + 0.5, 0, 1)
+            sums = np.stack([((1 - rows) ** 2).sum(-1), (2 * rows * (1 - rows)).sum(-1), (rows**2).sum(-1)], axis=-1)
+            drawn = difference.estimates(sums + rng.laplace(0, 1.0, sums.shape))
+            simulated = difference.simulated(*drawn, 1.0, 199)
+            hits.append(outcome.chance_of(difference.studentised(*drawn, 1.0), simulated) <= 0.05)
+        return float(np.mean(hits))
+
+    print(f"\nt, Mann-Whitney and signed ranks, epsilon 1, {runs:,} null runs at .05: size, power for half a deviation and the least")
+    for wide in (6, 10, 100):
+        for each in (60, 120, 250):
+            size, power = tested(wide, each, 0.0, runs), tested(wide, each, 0.5, 1_500)
+            shown(f"t, bounds {wide} deviations apart, n {each} each", size, power, T_POWER.get((wide, each), 0.0))
+    facts: dict[str, Any] = {"bounds": {"x": (-10, 10)}, "keys": {"arm": ["a", "b"]}, "budget": sd.Budget(epsilon=10), "ledger": ":memory:"}
+    with sd.table({"x": [0.0], "arm": ["a"]}, **facts) as held:
+        for paired in (False, True):
+            test = sd.tests.signed_rank(held, "x") if paired else sd.tests.mann_whitney(held, "x", by="arm")
+            for each in (60, 120, 250):
+                cells = ((0.0, runs), (0.5, 1_500))
+                size, power = (float(np.mean(_ranked(test, rng, each, *cell, paired=paired) <= 0.05)) for cell in cells)
+                shown(f"{'signed ranks' if paired else 'Mann-Whitney'}, n {each}", size, power, 0.0 if paired else RANK_POWER[each])
+
+
+def _ranked(test: Any, rng: Any, each: int, shift: float, runs: int, *, paired: bool) -> Array:
+    """Releases of a rank test played in numpy: drawn sizes, the cut, the noise; their p-values."""
+    (step,) = test.query.settle(1).steps.values()
+    wide = float(step.sizes.scale)
+    sizes = each + np.rint(rng.laplace(0, wide, (runs, 1 if paired else 2)))
+    most = np.maximum(sizes.max(axis=1), 1)
+    told = []
+    for cut in np.minimum(most, each).astype(int):
+        values = [(rng.normal(mean, 1, cut) * 1e6).astype(np.int64) for mean in ((shift,) if paired else (0.0, shift))]
+        told.append(leaning(values[0]) if paired else standing(values[0], values[1]))
+    scale = most * test._scale(1, 1)
+    return np.asarray(test.p_values(np.array(told) + rng.laplace(0, scale), sizes, wide, scale, 199))
+
+
+def compared(runs: int) -> None:
+    """Population intervals of a difference, N(50, 10) in [0, 100], as `compare` reads them off drawn Bernstein sums."""
+    rng = np.random.default_rng(7)
+    print(f"\ncompare, {runs:,} tables: share of 95% intervals with the population's difference inside, and of bars of the noise alone")
+    for epsilon in (0.2, 1.0):
+        for n in (100, 300, 1_000, 5_000):
+            scale, hits, noise = 1 / epsilon, [], []
+            for _ in range(0, runs, 100):
+                rows = np.clip(rng.normal(0.5, 0.1, (100, 2, n)), 0, 1)
+                sums = np.stack([((1 - rows) ** 2).sum(-1), (2 * rows * (1 - rows)).sum(-1), (rows**2).sum(-1)], axis=-1)
+                size, mean, variance = difference.estimates(sums + rng.laplace(0, scale, sums.shape))
+                hits.append(difference.studentised(size, mean, variance, scale) <= 1.96)
+                noise.append(difference.studentised(size, mean, np.zeros_like(variance), scale) <= 1.96)
+            bad = check(f"compare, n {n}", float(np.mean(hits)) >= 0.93)
+            print(f"epsilon {epsilon:g}, n {n:>5,} each: {np.mean(hits):.3f}, noise alone {np.mean(noise):.3f}{bad}", flush=True)
 
 
 def correlations(repeats: int) -> None:
@@ -231,10 +324,14 @@ def correlations(repeats: int) -> None:
 
 
 def main() -> int:
-    repeats = int(sys.argv[1]) if len(sys.argv) > 1 else 60
+    repeats = int(sys.argv[1]) if len(sys.argv) > 1 else 200
+    runs = int(sys.argv[2]) if len(sys.argv) > 2 else 10_000
     linear(repeats)
     logistic(repeats)
-    sizes(repeats)
+    played()
+    counts(runs)
+    others(runs)
+    compared(min(runs, 1_500))
     correlations(min(repeats, 20))
     print("\nmissed: " + ", ".join(missed) if missed else "\nevery figure is met")
     return 1 if missed else 0

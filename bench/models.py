@@ -33,7 +33,7 @@ from sordino.models import PrivateHuberRegressor, PrivateLinearRegression, Priva
 
 EPSILONS = (0.1, 0.5, 1.0)
 BETA = np.linspace(-0.1, 0.1, 10)
-LIMITS = {0.1: 0.3, 0.5: 0.025, 1.0: 0.009}  # of the ten coefficients, for least squares; at 0.1 the answer is mostly the prior
+LIMITS = {0.1: 0.15, 0.5: 0.025, 1.0: 0.009}  # of the ten coefficients, for least squares
 SLOPES = {0.1: 0.295, 0.5: 0.115, 1.0: 0.095}  # opendp 0.16, Theil-Sen, quoted; 1.1 times that is allowed
 QUOTED = {"synthetic": [1724.0, 0.65, 0.23]}  # diffprivlib 0.6.6 where it does not install
 BOX = {"bounds_X": (-1, 1), "bounds_y": (-1, 1)}
@@ -130,7 +130,7 @@ def heavy(repeats: int, figures: dict[str, Any]) -> None:
 
 
 def digits(figures: dict[str, Any]) -> None:
-    """Sixty-five coefficients of 1,347 rows: far too few at this price, and the fit must still be better than none."""
+    """Sixty-five coefficients of 1,347 rows: few at this price; the accuracy should stay within .05 of the public fit's."""
     data = load_digits()
     label = (data.target >= 5).astype(int)
     private, public, losses = [], [], []
@@ -142,10 +142,10 @@ def digits(figures: dict[str, Any]) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             public.append(LogisticRegression(max_iter=3000).fit(x, y).score(rest, held))
-    bad = check("digits", float(np.mean(losses)) < math.log(2))
+    bad = check("digits", float(np.mean(losses)) < math.log(2) and float(np.mean(private)) >= float(np.mean(public)) - 0.05)
     other = figures.get("digits", math.nan)
     said = "does not run here" if math.isnan(other) else f"{other:.4f}"
-    print("\ndigits 0-4 against 5-9, epsilon 1, delta 1e-6, 5 splits, the held-out quarter: the log loss must beat a constant's, 0.693")
+    print("\ndigits 0-4 against 5-9, epsilon 1, delta 1e-6, 5 splits, the held-out quarter: log loss below 0.693, accuracy within .05")
     accuracy = f"accuracy {np.mean(private):.4f}, public {np.mean(public):.4f}; diffprivlib {said}"
     print(f"log loss {np.mean(losses):.4f}, {accuracy}{bad}", flush=True)
 

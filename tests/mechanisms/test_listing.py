@@ -23,6 +23,8 @@ from sordino.mechanisms import (
     LeastSquares,
     LogisticRegression,
     MomentMatrix,
+    MRegression,
+    MultinomialRegression,
     NoisyDescent,
     NoisyMax,
     NormalEquations,
@@ -89,6 +91,12 @@ MAKERS = {
     "LeastSquares, replace": lambda e: LeastSquares(e, SMALL, 4, "replace", 3),
     "LogisticRegression": lambda e: LogisticRegression(e, SMALL, 11),
     "LogisticRegression, replace": lambda e: LogisticRegression(e, SMALL, 4, "replace", 3),
+    "LeastSquares, Laplace": lambda e: LeastSquares(e, 0, 3, "replace", 2),
+    "LogisticRegression, Laplace": lambda e: LogisticRegression(e, 0, 3, "replace", 2),
+    "MultinomialRegression": lambda e: MultinomialRegression(e, SMALL, 4, classes=4),
+    "MultinomialRegression, replace": lambda e: MultinomialRegression(e, SMALL, 3, "replace", 3),
+    "MRegression": lambda e: MRegression(e, SMALL, 4),
+    "MRegression, replace": lambda e: MRegression(e, SMALL, 3, "replace", 3),
     "MomentMatrix": lambda e: MomentMatrix(e, SMALL, 11),
     "MomentMatrix, replace": lambda e: MomentMatrix(e, SMALL, 4, "replace", 3),
     "BoostedRegression, replace": lambda e: BoostedRegression(e, SMALL, 4, relation="replace", max_rows=3),
@@ -175,6 +183,10 @@ def test_certificates_do_not_drown_a_small_delta_in_rounding(name, delta, monkey
 # what is wrong, and for which parameters it is wrong
 WRONG = {
     "capped": [1, None, "yes"],
+    "classes": [1, 11, True, None, 2.5],
+    "knots": [(), (1.0, 0.0), (0.0, math.nan), None, [0.0, 1.0]],
+    "heights": [(), (0.0, 0.0), (0.0, math.inf), None],
+    "scale": [0, -1, math.nan, True, "x"],
     "epsilon": [0, -1, math.inf, math.nan, 1e9, True, None, "x", "1/0", [1], 1j],
     "delta": [1, 1.5, 0, -1e-9, math.nan, math.inf, True, None, "x"],
     "beta": [0, -1, math.nan, math.inf, True, "x", 200],
@@ -255,8 +267,13 @@ GOOD = {
     LeastSquares: {"delta": SMALL},
     MomentMatrix: {"delta": SMALL},
     LogisticRegression: {"delta": SMALL},
+    MultinomialRegression: {"delta": SMALL},
+    MRegression: {"delta": SMALL},
     NoisyDescent: {},
 }
+
+
+PURE = (Smooth, SmoothVector, NoisyDescent, RandomizedResponse, LeastSquares, LogisticRegression, MultinomialRegression)
 
 
 @pytest.mark.parametrize("mechanism", GOOD, ids=lambda m: m.__name__)
@@ -264,7 +281,7 @@ def test_bad_parameters_are_refused_at_the_door_with_a_fix(mechanism):
     good = {"epsilon": 1, **GOOD[mechanism]}
     for name in (field.name for field in dataclasses.fields(mechanism)):
         for value in WRONG[name]:
-            if (name, value) in ((("delta", 0)), ("epsilon", 0)) and mechanism in (Smooth, SmoothVector, NoisyDescent, RandomizedResponse):
+            if (name, value) in ((("delta", 0)), ("epsilon", 0)) and mechanism in PURE:
                 continue  # pure noise has no delta, and a fair coin is a legal law
             if (mechanism, name, value) in ((SmoothVector, "nu", None), (NoisyDescent, "rounds", None)):
                 continue  # the law chooses its own degrees of freedom, the descent its number of steps

@@ -107,6 +107,21 @@ def test_no_row_is_ever_shortened_by_the_bound():
                 assert free.tolist() == held.tolist()
 
 
+def test_a_bound_of_coefficients_that_are_not_those_sent_would_be_seen():
+    """The planted bug: the bound is that of b before it is rounded to what a request carries (here to quarters), and rows are shortened."""
+    corners = np.array([(1.0, *corner) for corner in itertools.product((-1.0, 1.0), repeat=3)]) * ONE
+    cap, b = math.ceil(math.sqrt(4) * ONE) + 1, np.full(4, 0.13)
+    sent, unrounded = (tuple(int(t) for t in values * FINE) for values in (np.rint(4 * b) / 4, b))
+
+    def shortened(bound):
+        rows = [(x[None], np.array([y])) for x in corners for y in (0.0, float(ONE))]
+        asked = [Gradient((), Term(), sent, "logistic", norm=norm, each=True) for norm in (None, bound)]
+        return any(direction(*row, asked[0])[0].tolist() != direction(*row, asked[1])[0].tolist() for row in rows)
+
+    assert not shortened(_bound(cap, sent))
+    assert shortened(_bound(cap, unrounded))
+
+
 def test_the_shares_are_the_whole_price():
     mechanism = LogisticRegression(1, SMALL, 4)
     assert sum(mechanism.shares) == 1

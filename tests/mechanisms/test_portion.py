@@ -11,7 +11,16 @@ import pytest
 
 from sordino.errors import QueryError
 from sordino.lab.recording import record
-from sordino.mechanisms import BoostedRegression, LeastSquares, LogisticRegression, MomentMatrix, NoisyDescent, NormalEquations
+from sordino.mechanisms import (
+    BoostedRegression,
+    LeastSquares,
+    LogisticRegression,
+    MomentMatrix,
+    MRegression,
+    MultinomialRegression,
+    NoisyDescent,
+    NormalEquations,
+)
 from sordino.mechanisms.estimate import whole_theta
 from sordino.mechanisms.gaussian import largest_mu
 from sordino.mechanisms.normal_equations import solved, swapped
@@ -59,6 +68,11 @@ def spent(mechanism: object, one: list, other: list) -> float:
         LeastSquares(1, SMALL, 3),
         LogisticRegression(1, SMALL, 3),
         LogisticRegression(1, SMALL, 3, capped=False),
+        LeastSquares(1, 0, 3),
+        LogisticRegression(1, 0, 3),
+        MultinomialRegression(1, SMALL, 3),
+        MultinomialRegression(1, 0, 2, classes=4),
+        MRegression(1, SMALL, 3),
         BoostedRegression(1, SMALL, 3, rounds=4),
         BoostedRegression(1, SMALL, 3, rounds=2, clip="1.35"),
         NoisyDescent(1, SMALL, rounds=4, dimension=3, bound="0.7"),
@@ -83,6 +97,10 @@ def test_no_added_row_moves_the_draws_by_more_than_the_price(mechanism: object) 
         MomentMatrix(1, SMALL, 4, "replace"),
         LeastSquares(1, SMALL, 3, "replace"),
         LogisticRegression(1, SMALL, 3, "replace"),
+        LeastSquares(1, 0, 3, "replace"),
+        LogisticRegression(1, 0, 3, "replace"),
+        MultinomialRegression(1, SMALL, 3, "replace"),
+        MRegression(1, SMALL, 3, "replace"),
         BoostedRegression(1, SMALL, 3, rounds=3, relation="replace"),
         NoisyDescent(1, SMALL, rounds=3, dimension=3, size=40, relation="replace"),
         NoisyDescent(1, rounds=3, dimension=3, size=40, relation="replace"),

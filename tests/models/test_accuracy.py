@@ -107,8 +107,11 @@ def test_the_default_is_least_squares_and_says_what_a_delta_buys():
     assert model.coef_[0] == pytest.approx(np.polyfit(x[:, 0], y, 1)[0], abs=0.02)
     slopes = PrivateLinearRegression(epsilon=20, bounds_X=(0, 1), bounds_y=(0, 20), method="theil_sen").fit(x, y)
     assert slopes.coef_[0] < 0.8
+    pure = PrivateLinearRegression(epsilon=20, delta=0, bounds_X=(0, 1), bounds_y=(0, 20)).fit(x, y)
+    assert pure.card_["this release"]["delta"] == "0"
+    assert pure.coef_[0] == pytest.approx(np.polyfit(x[:, 0], y, 1)[0], abs=0.02)
     with pytest.raises(QueryError, match="SRD-102") as caught:
-        PrivateLinearRegression(epsilon=1, delta=0, bounds_X=(0, 1), bounds_y=(0, 20)).fit(x, y)
+        PrivateLinearRegression(epsilon=1, delta=0, bounds_X=(0, 1), bounds_y=(0, 20), method="adassp").fit(x, y)
     assert "delta=1e-6" in caught.value.fix
 
 
@@ -142,5 +145,23 @@ def test_logistic_regression_finds_the_odds_and_not_only_the_side():
         assert model.score(x, labels) > 0.68
         assert model.coef_interval_.shape == (2, 2)
         assert np.diff(model.coef_interval_).max() < 0.2
-    with pytest.raises(QueryError, match="SRD-102"):
-        PrivateLogisticRegression(epsilon=3, delta=0, bounds_X=(0, 10), classes=("a", "b")).fit(x, labels)
+    pure = PrivateLogisticRegression(epsilon=3, delta=0, bounds_X=(0, 10), classes=("a", "b")).fit(x, labels)
+    assert pure.coef_[0] == pytest.approx([0.4, -0.2], abs=0.04)
+
+
+def test_several_classes_have_lines_that_sum_to_zero_and_chances_that_sum_to_one():
+    rng = np.random.default_rng(10)
+    x = rng.uniform(0, 10, (20_000, 2))
+    truth = np.array([[-1.0, 0.3, -0.1], [0.0, 0.0, 0.0], [1.0, -0.3, 0.1]])
+    chance = np.exp(truth[:, 0] + x @ truth[:, 1:].T)
+    place = (rng.random(20_000)[:, None] > (chance / chance.sum(axis=1, keepdims=True)).cumsum(axis=1)).sum(axis=1)
+    labels = np.array(["u", "v", "w"])[place]
+    model = PrivateLogisticRegression(epsilon=3, bounds_X=(0, 10), classes=("u", "v", "w")).fit(x, labels)
+    assert model.coef_ == pytest.approx(truth[:, 1:], abs=0.05)
+    assert model.coef_.sum(axis=0) == pytest.approx(np.zeros(2), abs=1e-9)
+    assert model.coef_interval_.shape == (3, 2, 2)
+    assert (model.coef_interval_[..., 0] < model.coef_).all()
+    assert model.predict_proba(x).sum(axis=1) == pytest.approx(np.ones(len(x)))
+    assert model.predict_proba(x).mean(axis=0) == pytest.approx(np.bincount(place) / len(x), abs=0.03)
+    assert set(model.predict(x)) <= {"u", "v", "w"}
+    assert model.card_["mechanism"] == "MultinomialRegression"

@@ -53,6 +53,27 @@ def test_ratio_percent_and_levels_are_of_one_release():
         found.interval(1.5)
 
 
+def test_a_wish_is_a_half_width_about_the_population():
+    """The price is solved from public facts; even groups of the spread that was foretold meet the wish."""
+    rows = clinic(5_000, 3, 2.0)
+    with opened(rows, size=10_000) as held:
+        asked = held.compare("x", by="arm")
+        found = asked.release(within=0.6, spread=10)
+        spent = float(held.budget.spent)
+        assert asked.width(spent, spread=10) == pytest.approx(0.6, rel=0.01)
+        assert 0.45 < (found.high - found.low) / 2 < 0.62  # the means lie in the middle of the bounds, where noise is least
+        assert asked.release(within=0.7, spread=10).release.recalled
+        assert asked.width(1) > asked.width(2) > 0
+        for wrong in ({}, {"within": 0.6, "epsilon": 1}, {"within": 0}, {"within": 0.1, "spread": 10}, {"within": 1, "spread": -1}):
+            with pytest.raises(QueryError):
+                asked.release(**wrong)
+        with pytest.raises(QueryError, match="sampling alone"):
+            asked.release(within=0.1, spread=10)
+        assert float(held.budget.spent) == spent
+    with opened(rows) as held, pytest.raises(QueryError, match="number of rows"):
+        held.compare("x", by="arm").release(within=1)
+
+
 def test_several_groups_hold_at_once():
     with opened(clinic(2_000, 2, 5.0, 4), 4) as held:
         found = held.compare("x", by="arm").release(epsilon=4)

@@ -41,7 +41,8 @@ def test_a_formula_is_names_keys_and_plus_signs():
     assert parse("hi ~ age", COLUMNS, binary=True).target.key is True
     two = COLUMNS | {"arm": Column("arm", "cat", keys=("control", "drug"))}
     assert parse("arm ~ age", two, binary=True).target.key == "drug"
-    for bad in ("sex ~ age", "zip ~ age", "cost ~ age", "C(arm) ~ age", "arm:hi ~ age"):
+    assert parse("sex ~ age", two, binary=True).target.classes == tuple(COLUMNS["sex"].keys)
+    for bad in ("zip ~ age", "cost ~ age", "C(arm) ~ age", "arm:hi ~ age"):
         with pytest.raises(QueryError):
             parse(bad, two, binary=True)
     assert [part.name for part in parse("cost ~ hi", COLUMNS).parts] == ["hi"]
@@ -187,15 +188,6 @@ def test_groups_filters_and_intervals():
                 call()
 
 
-def test_without_a_delta_it_is_refused_for_nothing():
-    rows = town(100)
-    facts = {"columns": {"age": {"type": "int", "bounds": (0, 100)}}, "bounds": {"cost": (0, 400)}, "ledger": ":memory:"}
-    with sd.table(rows, **facts, budget=sd.Budget(epsilon=3)) as held:
-        with pytest.raises(QueryError, match="SRD-102"):
-            held.regress("cost ~ age").release(epsilon=1)
-        assert held.budget.spent == 0
-
-
 def places(held, question, epsilon, outcomes=None):
     """The laws of a release, in order: with outcomes given they are pinned, otherwise drawn and written down."""
     plan = question(held).settle(epsilon, 1e-6)
@@ -264,15 +256,32 @@ def test_without_a_delta_the_mechanism_and_the_pure_way_are_named_and_nothing_is
     rows = town(200)
     facts = {"columns": {"age": {"type": "int", "bounds": (0, 100)}, "hi": "bool"}, "bounds": {"cost": (0, 400)}}
     with sd.table(rows, **facts, budget=budget, ledger=":memory:") as held:
-        for loss, name in (("squares", "LeastSquares"), ("huber", "BoostedRegression"), ("logistic", "LogisticRegression")):
-            formula = f"{'hi' if loss == 'logistic' else 'cost'} ~ age"
-            for ask in (held.regress(formula, loss=loss).release, held.regress(formula, loss=loss).explain):
+        for asked, name in (
+            (held.regress("cost ~ age", loss="huber"), "BoostedRegression"),
+            (held.m_regress("cost ~ age"), "MRegression"),
+            (held.group_by("hi").regress("cost ~ age"), "NormalEquations"),
+        ):
+            for ask in (asked.release, asked.explain):
                 with pytest.raises(QueryError, match=name) as caught:
                     ask(epsilon=1, delta=0)
                 assert caught.value.code == "SRD-102"
-                assert "PrivateLinearRegression(delta=0" in caught.value.fix
+                assert "A delta buys" in caught.value.fix
+                assert "Laplace" in caught.value.fix
                 assert "keys" not in str(caught.value)
         assert held.budget.spent == 0
+
+
+def test_without_a_delta_least_squares_and_logistic_regression_are_drawn_with_laplace_noise():
+    rows = town(2_000)
+    facts = {"columns": {"age": {"type": "int", "bounds": (0, 100)}, "hi": "bool"}, "bounds": {"cost": (0, 400)}}
+    with sd.table(rows, **facts, budget=sd.Budget(epsilon=10), ledger=":memory:") as held:
+        for asked in (held.regress("cost ~ age"), held.logistic("hi ~ age")):
+            assert asked.explain(epsilon=1)
+            found = asked.release(epsilon=1)
+            assert (found.cost.epsilon, found.cost.delta) == (1, 0)
+            ends = zip(found.low.values(), found.value.values(), found.high.values(), strict=True)
+            assert all(low < value < high for low, value, high in ends)
+        assert held.budget.spent == 2
 
 
 def test_a_logistic_regression_takes_the_delta_it_is_offered():

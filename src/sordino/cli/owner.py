@@ -1,4 +1,6 @@
-"""The owner's verbs before anybody asks: init writes a dataset file that fits the rows, fit says how well one does, import maps its files. NOT PRIVATE."""
+"""The owner's verbs before anybody asks: init writes a dataset file that fits the rows, fit says how well one does,
+import maps its files into their declared types. NOT PRIVATE.
+"""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ class Answer:
     def _gradient(self, request: Gradient) -> Slope:
         found = self._fetch(self._text.grouped(*gradient_text(self._text, self._table, request)))
         keys, place = self._placed(self._groups(found))
-        size, cells = len(request.terms), request.octaves + 1 if request.octaves else 0
+        size, cells = request.size, request.octaves + 1 if request.octaves else 0
         return Slope(keys, *(whole(found, first, count, place, len(keys)) for first, count in ((0, size), (size, cells))))
 
     def _lengths(self, request: Lengths) -> Sizes:
@@ -131,7 +131,7 @@ class Answer:
     def _outer(self, request: Outer) -> Products:
         found = self._fetch(self._text.grouped(*outer_text(self._text, self._table, request)))
         keys, place = self._placed(self._groups(found))
-        size = len(request.terms)
+        size = request.size
         sums = whole(found, 0, size * (size + 1) // 2, place, len(keys))
         return Products(keys, matrix(sums, [ONE] * size))
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sordino.engines.text import Text
 from sordino.engines.value import real
 from sordino.errors import QueryError
-from sordino.summaries.moment import COARSE, FINE, GRAIN, LINK, ONE, Gradient, Gram, Lengths, Outer, Term, scaled
+from sordino.summaries.moment import COARSE, FINE, GRAIN, LINK, ONE, Gradient, Gram, Lengths, Outer, Term, scaled, steep
 
 __all__ = ["gradient_text", "gram_text", "lengths_text", "matrix", "outer_text", "reaches", "whole"]
 
@@ -41,10 +41,13 @@ def _product(a: str, b: str, ones: set[str]) -> str:
 
 def gradient_text(text: Text, table: str, request: Gradient) -> tuple[str, list[str]]:
     """A relation of directions, one row per unit, and their sums; then the counts of residuals by octave."""
+    if request.loss == "softmax":
+        return _class_gradient(text, table, request)
     names, kept, rows = _weighed(text, table, request, request.theta, request.loss)
     cells = [f"o{j}" for j in range(request.octaves + 1 if request.octaves else 0)]
     counts = "".join(f", {count} AS {cell}" for count, cell in zip(_octaves(request.octaves), cells, strict=True))
     clipped = "r" if request.loss == "logistic" else f"greatest({-request.clip}, least({request.clip}, r))"
+    clipped = f"CAST({_bent(request.psi)} AS BIGINT)" if request.loss == "psi" else clipped
     if request.cap is not None:
         clipped = f"CAST({_toward(f'CAST({clipped} AS DOUBLE) * {_share(names, request.cap)}')} AS BIGINT)"
     rows = f"SELECT {kept}, {clipped} AS w{counts} FROM ({rows}) AS left_over"
@@ -66,6 +69,8 @@ def lengths_text(text: Text, table: str, request: Lengths) -> tuple[str, list[st
 
 def outer_text(text: Text, table: str, request: Outer) -> tuple[str, list[str]]:
     """A relation of one whole vector per row, and the sums of the upper triangle of their products, row by row."""
+    if request.loss == "softmax" and request.of == "residual":
+        return _class_outer(text, table, request)
     theta = request.theta or (0,) * len(request.terms)
     names, kept, rows = _weighed(text, table, request, theta, "logistic" if request.of == "curvature" else request.loss)
     size = _size([f"CAST({x} AS DOUBLE)" for x in names], 2)
@@ -73,12 +78,86 @@ def outer_text(text: Text, table: str, request: Outer) -> tuple[str, list[str]]:
     if request.of == "curvature":
         factor += f" * (sqrt(chance * ({real(ONE)} - chance)) / {real(ONE)})"
     elif request.of == "residual":
-        factor += f" * (CAST(r AS DOUBLE) / {real(ONE)})"
+        factor += f" * ({_bent(request.psi) if request.loss == 'psi' else 'CAST(r AS DOUBLE)'} / {real(ONE)})"
+    elif request.of in ("rising", "falling"):
+        stretches = steep(request.psi, rising=request.of == "rising")
+        roots = [f"CASE WHEN r >= {a} AND r < {b} THEN {real(root)} ELSE 0e0 END" for a, b, root in stretches]
+        factor += f" * ({' + '.join(roots) or '0e0'})"
     rows = f"SELECT {kept}, {size} AS size, ({factor}) * {real(GRAIN / request.norm)} AS f FROM ({rows}) AS weighed"
     rows = f"SELECT {kept}, f * least(1e0, {real(GRAIN)} / greatest(1e0, size * abs(f))) AS f FROM ({rows}) AS sized"
     made = ", ".join(f"{_toward(f'CAST({x} AS DOUBLE) * f')} AS v{i}" for i, x in enumerate(names))
     products = [f"sum({a} * {b})" for i, a in enumerate(_v(names)) for b in _v(names)[i:]]
     return f"(SELECT {_listed(text.keys)}{made} FROM ({rows}) AS shortened) AS told", products
+
+
+def _bent(psi: Sequence[tuple[int, int]]) -> str:
+    """The polygon at r, as `summaries.moment.bent` has it."""
+    parts = [real(psi[0][1])]
+    for (start, low), (stop, high) in pairwise(psi):
+        step = f"greatest(0e0, least({real(stop - start)}, CAST(r AS DOUBLE) - {real(start)}))"
+        parts.append(f"floor({real(high - low)} * {step} / {real(stop - start)})")
+    most = max(abs(height) for _, height in psi)
+    return f"greatest({real(-most)}, least({real(most)}, {' + '.join(parts)}))"
+
+
+def _classed(text: Text, table: str, request: Gradient | Outer) -> tuple[list[str], int, str]:
+    """The names of the coordinates, how many classes there are, and a relation of the coordinates with a w for each of them."""
+    names = [f"x{i}" for i in range(len(request.terms))]
+    many, terms = len(request.theta) // len(names), (*request.terms, request.target)
+    made = [f"{_coordinate(text, term)} + zero AS {name}" for term, name in zip(terms, [*names, "y"], strict=True)]
+    rows = _kept(text, table, terms, request.required, "CAST(0 AS BIGINT)")
+    rows = f"SELECT {', '.join((*text.keys, *made))} FROM ({rows}) AS kept"
+    kept = ", ".join((*text.keys, *names))
+    points = []
+    for k in range(many):
+        own = request.theta[k * len(names) : (k + 1) * len(names)]
+        predictor = " + ".join(f"{x} * {weight}" for x, weight in zip(names, own, strict=True))
+        points.append(f"floor(CAST({predictor} AS DOUBLE) * {real(LINK / (ONE * FINE))} + 5e-1) AS t{k}")
+    cell = f"least({real(many - 1)}, floor(CAST((y + {ONE}) * {many} AS DOUBLE) / {real(2 * ONE)})) AS cell"
+    rows = f"SELECT {kept}, {cell}, {', '.join(points)} FROM ({rows}) AS placed"
+    every = ", ".join(f"t{k}" for k in range(many))
+    rows = f"SELECT {kept}, cell, {every}, greatest({every}) AS top FROM ({rows}) AS pointed"
+    faded = ", ".join(f"floor({real(ONE)} * exp(-least({real(16 * LINK)}, top - t{k}) / {real(LINK)}) + 5e-1) AS e{k}" for k in range(many))
+    rows = f"SELECT {kept}, cell, {faded} FROM ({rows}) AS topped"
+    total = " + ".join(f"e{k}" for k in range(many))
+    own = [f"CASE WHEN cell = {real(k)} THEN {real(ONE)} ELSE 0e0 END" for k in range(many)]
+    weights = ", ".join(f"{one} - floor({real(ONE)} * e{k} / greatest(1e0, {total})) AS w{k}" for k, one in enumerate(own))
+    return names, many, f"SELECT {kept}, {weights} FROM ({rows}) AS weighed"
+
+
+def _class_gradient(text: Text, table: str, request: Gradient) -> tuple[str, list[str]]:
+    names, many, rows = _classed(text, table, request)
+    kept, weights = ", ".join((*text.keys, *names)), [f"w{k}" for k in range(many)]
+    size = _size([f"CAST({x} AS DOUBLE)" for x in names], 2)
+    if request.cap is not None:
+        short = ", ".join(f"{_toward(f'{w} * {_share(names, request.cap)}')} AS {w}" for w in weights)
+        rows = f"SELECT {kept}, {short} FROM ({rows}) AS capped"
+    if request.norm is not None:
+        share = f"least(1e0, {real(request.norm * ONE)} / greatest(1e0, {size} * {_size(weights, 2)})) AS share"
+        rows = f"SELECT {kept}, {', '.join(weights)}, {share} FROM ({rows}) AS measured"
+        short = ", ".join(f"{_toward(f'{w} * share')} AS {w}" for w in weights)
+        rows = f"SELECT {kept}, {short} FROM ({rows}) AS shrunk"
+    made = ", ".join(f"{x} * CAST({w} AS BIGINT) AS v{k * len(names) + i}" for k, w in enumerate(weights) for i, x in enumerate(names))
+    return f"(SELECT {_listed(text.keys)}{made} FROM ({rows}) AS told_each) AS told", [f"sum(v{i})" for i in range(many * len(names))]
+
+
+def _class_outer(text: Text, table: str, request: Outer) -> tuple[str, list[str]]:
+    names, many, rows = _classed(text, table, request)
+    kept, weights = ", ".join((*text.keys, *names)), [f"w{k}" for k in range(many)]
+    size = _size([f"CAST({x} AS DOUBLE)" for x in names], 2)
+    factor = "1e0" if request.cap is None else _share(names, request.cap)
+    long = f"{size} * ({_size(weights, 2)} / {real(ONE)})"
+    made = f"{', '.join(weights)}, {long} AS size, ({factor}) * {real(GRAIN / request.norm)} AS f"
+    rows = f"SELECT {kept}, {made} FROM ({rows}) AS weighed_each"
+    rows = f"SELECT {kept}, {', '.join(weights)}, f * least(1e0, {real(GRAIN)} / greatest(1e0, size * f)) AS f FROM ({rows}) AS sized"
+    held = ", ".join(f"({w} / {real(ONE)}) * f AS {w}" for w in weights)
+    rows = f"SELECT {kept}, {held} FROM ({rows}) AS shortened"
+    every = [f"v{i}" for i in range(many * len(names))]
+    made = ", ".join(
+        f"{_toward(f'{w} * CAST({x} AS DOUBLE)')} AS v{k * len(names) + i}" for k, w in enumerate(weights) for i, x in enumerate(names)
+    )
+    sums = [f"sum({a} * {b})" for i, a in enumerate(every) for b in every[i:]]
+    return f"(SELECT {_listed(text.keys)}{made} FROM ({rows}) AS told_each) AS told", sums
 
 
 def _weighed(
@@ -153,6 +232,10 @@ def _whole(text: Text, term: Term) -> str:
 
 
 def _coordinate(text: Text, term: Term) -> str:
+    if term.cells:
+        middles = [(2 * k + 1) * ONE // len(term.cells) - ONE for k in range(len(term.cells))]
+        whens = " ".join(f"WHEN b{i} THEN {middle}" for i, middle in zip(term.cells, middles, strict=True))
+        return f"CAST(CASE {whens} ELSE {middles[0]} END AS BIGINT)"
     if term.index is not None:
         return f"CAST(CASE WHEN b{term.index} THEN {ONE} ELSE 0 END AS BIGINT)"
     if term.column is None:

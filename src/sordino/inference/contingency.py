@@ -57,34 +57,38 @@ class CountsTest:
         found = self.query.release(epsilon=epsilon, analyst=analyst, fresh=fresh, request=request)
         scale = self._scale(found.cost.exact.epsilon)
         drawn = np.array(found.answers["n"], float)
-        total = max(float(drawn.sum()), 1.0)
-        value = float(self._distance(drawn[None], scale)[0])
-        chances = np.array(self.chances) if self.chances is not None else self._expected(drawn[None])[0] / total
+        value = float(self._distance(drawn, scale))
+        return Outcome(value, float(self.p_values(drawn, scale, SIMULATED)), self.about, found)
+
+    def p_values(self, drawn: Floats, scale: float, repeats: int) -> Floats:
+        """Of a drawn table, or of lines of them; free, and for nobody's table where the counts are made up."""
+        chances = np.broadcast_to(self._expected(drawn) if self.chances is None else np.array(self.chances), drawn.shape)
         chances = np.clip(chances, 0.0, None)
-        simulated = self._statistics(round(total), chances / chances.sum(), scale, SIMULATED)
-        return Outcome(value, chance_of(value, simulated), self.about, found)
+        total = np.rint(np.maximum(drawn.sum(axis=-1), 1.0))
+        simulated = self._statistics(total, chances / chances.sum(axis=-1, keepdims=True), scale, repeats)
+        return np.asarray(chance_of(self._distance(drawn, scale), simulated))
 
     def _scale(self, epsilon: Any) -> float:
         (step,) = self.query.settle(epsilon).steps.values()
         return float(step.noise.scale)
 
-    def _statistics(self, total: int, chances: Floats, scale: float, repeats: int) -> Floats:
-        counts = multinomial(total, chances, repeats) + np.rint(laplace(scale, repeats, len(chances)))
-        return self._distance(counts, scale)
+    def _statistics(self, total: Any, chances: Floats, scale: float, repeats: int) -> Floats:
+        counts = multinomial(total, chances, repeats)
+        return self._distance(counts + np.rint(laplace(scale, *counts.shape)), scale)
 
     def _expected(self, counts: Floats) -> Floats:
         """What every cell would hold: the foretold share of the total, or the product of its margins."""
-        total = np.maximum(counts.sum(axis=1, keepdims=True), 1.0)
+        total = np.maximum(counts.sum(axis=-1, keepdims=True), 1.0)
         if self.chances is not None:
             return np.asarray(total * np.array(self.chances))
-        cells = counts.reshape(-1, *self.shape)
-        rows, columns = np.maximum(cells.sum(axis=2), 0.5), np.maximum(cells.sum(axis=1), 0.5)
-        rows, columns = rows / rows.sum(axis=1, keepdims=True), columns / columns.sum(axis=1, keepdims=True)
-        return np.asarray((rows[:, :, None] * columns[:, None, :]).reshape(len(counts), -1) * total)
+        cells = counts.reshape(*counts.shape[:-1], *self.shape)
+        rows, columns = np.maximum(cells.sum(axis=-1), 0.5), np.maximum(cells.sum(axis=-2), 0.5)
+        rows, columns = rows / rows.sum(axis=-1, keepdims=True), columns / columns.sum(axis=-1, keepdims=True)
+        return np.asarray((rows[..., :, None] * columns[..., None, :]).reshape(counts.shape) * total)
 
     def _distance(self, counts: Floats, scale: float) -> Floats:
         expected = self._expected(counts)
-        return np.asarray(((counts - expected) ** 2 / (np.maximum(expected, 0.5) + 2 * scale**2)).sum(axis=1))
+        return np.asarray(((counts - expected) ** 2 / (np.maximum(expected, 0.5) + 2 * scale**2)).sum(axis=-1))
 
     def __repr__(self) -> str:
         return f"Test({self.about}; nothing read, nothing spent)"

@@ -71,9 +71,9 @@ def power_table(
     return Power(effect, known, tuple(epsilons), tuple(tuple(chance(n, e) for e in epsilons) for n in known))
 
 
-def chance_of(statistic: float, simulated: Floats) -> float:
-    """(1 + how many are as large)/(1 + how many): a p-value that is valid however few were simulated."""
-    return (1 + int(np.sum(simulated >= statistic))) / (1 + len(simulated))
+def chance_of(statistic: Any, simulated: Floats) -> Any:
+    """(1 + how many are as large)/(1 + how many): a p-value that is valid however few were simulated; for several, line by line."""
+    return (1 + np.sum(simulated >= np.asarray(statistic)[..., None], axis=-1)) / (1 + simulated.shape[-1])
 
 
 def normal(*shape: int) -> Floats:
@@ -109,12 +109,14 @@ def binomial(trials: Any, chance: Any, *shape: int) -> Floats:
     return np.clip(np.where(p <= 0, 0.0, np.where(p >= 1, n, np.nan_to_num(found))), 0.0, n)
 
 
-def multinomial(total: float, chances: Floats, repeats: int) -> Floats:
-    """Counts of cells that add up to the total: one binomial after another."""
-    left, rest = np.full(repeats, float(total)), 1.0
-    out = np.zeros((repeats, len(chances)))
-    for i, p in enumerate(chances[:-1]):
-        out[:, i] = binomial(left, p / rest if rest > 0 else 0.0, repeats)
-        left, rest = left - out[:, i], rest - p
-    out[:, -1] = left
+def multinomial(total: Any, chances: Floats, repeats: int) -> Floats:
+    """So many tables of counts that add up to the total, one binomial after another; for lines of totals and chances, lines of tables."""
+    lines = np.asarray(chances, float)
+    left = np.broadcast_to(np.asarray(total, float)[..., None], (*lines.shape[:-1], repeats))
+    rest, out = np.ones(lines.shape[:-1]), np.zeros((*left.shape, lines.shape[-1]))
+    for i in range(lines.shape[-1] - 1):
+        share = np.where(rest > 0, lines[..., i] / np.maximum(rest, 1e-300), 0.0)
+        out[..., i] = binomial(left, share[..., None], *left.shape)
+        left, rest = left - out[..., i], rest - lines[..., i]
+    out[..., -1] = left
     return out

@@ -69,11 +69,17 @@ class RanksTest:
         """Pay for sizes and ranks; the test is post-processing."""
         found = self.query.release(epsilon=epsilon, analyst=analyst, fresh=fresh, request=request)
         answers = found.answers["ranks"]
-        value, most, price = float(answers[0][0]), float(answers[0][2]), found.cost.exact.epsilon
+        value, most, price = float(answers[0][0]), int(answers[0][2]), found.cost.exact.epsilon
+        sizes = np.array([float(n) for _, n, _ in answers])
         wide = float(self._step(price).sizes.scale)
-        sizes = [np.maximum(float(n) + laplace(wide, SIMULATED), 1.0) for _, n, _ in answers]
-        simulated = normal(SIMULATED) * np.sqrt(self._variance(sizes)) + laplace(self._scale(price, int(most)), SIMULATED)
-        return Outcome(value / 2, chance_of(abs(value), np.abs(simulated)), self.about, found)
+        return Outcome(value / 2, float(self.p_values(value, sizes, wide, self._scale(price, most), SIMULATED)), self.about, found)
+
+    def p_values(self, value: Any, sizes: Floats, wide: float, scale: Any, repeats: int) -> Floats:
+        """For a drawn statistic and drawn sizes of groups, or lines of them; `wide` is the noise of a size, `scale` the statistic's."""
+        drawn = [np.maximum(n[..., None] + laplace(wide, *n.shape, repeats), 1.0) for n in np.moveaxis(sizes, -1, 0)]
+        noise = np.asarray(scale)[..., None] * laplace(1.0, *sizes.shape[:-1], repeats)
+        simulated = normal(*sizes.shape[:-1], repeats) * np.sqrt(self._variance(drawn)) + noise
+        return np.asarray(chance_of(np.abs(value), np.abs(simulated)))
 
     def _variance(self, sizes: Sequence[Floats]) -> Floats:
         if self.paired:

@@ -188,6 +188,9 @@ def moments(frame: Frame) -> list[Gram | Gradient | Lengths | Outer]:
     target = numbers[0] if numbers else Term()
     theta = tuple((-1) ** i * (FINE // (i + 2)) for i in range(len(terms)))
     label = flags[0] if flags else Term()
+    classes = Term(cells=tuple(flag.index for flag in flags if flag.index is not None)) if flags else target
+    many = tuple((-1) ** k * t // (k + 1) for k in range(3) for t in theta)
+    polygon = ((-ONE, 0), (-ONE // 2, -ONE // 3), (-ONE // 7, -ONE // 4), (0, 0), (ONE // 3, ONE // 4), (ONE, 0))
     return [
         Gram((Term(), *numbers, *flags)),
         Gram((*terms, target), required),
@@ -204,6 +207,13 @@ def moments(frame: Frame) -> list[Gram | Gradient | Lengths | Outer]:
         Outer(terms, label, "curvature", ONE // 3, theta, cap=2 * ONE),
         Outer(terms, target, "residual", ONE // 5, theta, required=required),
         Outer(terms, label, "residual", ONE, theta, "logistic", cap=2 * ONE),
+        Gradient(terms, target, theta, "psi", norm=ONE // 2, each=True, psi=polygon),
+        Outer(terms, target, "residual", ONE // 3, theta, "psi", psi=polygon, required=required),
+        Outer(terms, target, "rising", 2 * ONE, theta, "psi", psi=polygon),
+        Outer(terms, target, "falling", ONE, theta, "psi", psi=polygon),
+        Gradient(terms, classes, many, "softmax", norm=ONE, each=True),
+        Gradient(terms, target, many, "softmax", norm=4 * ONE, cap=ONE + ONE // 5, each=True, required=required),
+        Outer(terms, classes, "residual", ONE, many, "softmax", cap=2 * ONE),
     ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,9 @@ __all__ = ["naive_moment"]
 
 
 def coordinate(frame: Frame, term: Term, row: Any) -> int | None:
+    if term.cells:
+        place = next((k for k, index in enumerate(term.cells) if row[3][index]), 0)
+        return (2 * place + 1) * ONE // len(term.cells) - ONE
     if term.index is not None:
         return ONE if row[3][term.index] else 0
     if term.column is None:
@@ -66,10 +70,45 @@ def weight(request: Gradient, x: list[int], y: int) -> tuple[int, int]:
     z = predicted(request.theta, x)
     if request.loss == "logistic":
         w, residual = y - chance(z), 0
+    elif request.loss == "psi":
+        residual = (y * FINE - z) // FINE
+        w = polygon(residual, request.psi)
     else:
         residual = (y * FINE - z) // FINE
         w = max(-request.clip, min(request.clip, residual))
     return (w if request.cap is None else math.trunc(w * min(1.0, request.cap / max(1.0, length(x, 2))))), residual
+
+
+def polygon(r: int, psi: tuple[tuple[int, int], ...]) -> int:
+    """The height of a polygon, in whole numbers."""
+    out = psi[0][1]
+    for (start, low), (stop, high) in pairwise(psi):
+        out += (high - low) * max(0, min(stop - start, r - start)) // (stop - start)
+    most = max(abs(height) for _, height in psi)
+    return max(-most, min(most, out))
+
+
+def class_weights(theta: tuple[int, ...], x: list[int], y: int) -> list[int]:
+    """Each class's w: whether the row is of that class less its chance."""
+    many = len(theta) // len(x)
+    own = [predicted(theta[k * len(x) : (k + 1) * len(x)], x) for k in range(many)]
+    points = [math.floor(Fraction(z * LINK, ONE * FINE) + Fraction(1, 2)) for z in own]
+    weights = [math.floor(ONE * math.exp(-min(16 * LINK, max(points) - point) / LINK) + 0.5) for point in points]
+    cell = min(many - 1, (y + ONE) * many // (2 * ONE))
+    return [(ONE if k == cell else 0) - ONE * weight // sum(weights) for k, weight in enumerate(weights)]
+
+
+def class_told(frame: Frame, request: Gradient, rows: list[Any]) -> list[int]:
+    total = [0] * len(request.theta)
+    for _, (*x, y) in kept(frame, (*request.terms, request.target), request.required, rows):
+        w = class_weights(request.theta, x, y)
+        if request.cap is not None:
+            w = [math.trunc(one * min(1.0, request.cap / max(1.0, length(x, 2)))) for one in w]
+        if request.norm is not None:
+            share = min(1.0, request.norm * ONE / max(1.0, length(x, 2) * length(w, 2)))
+            w = [math.trunc(one * share) for one in w]
+        total = [held + one for held, one in zip(total, (wk * c for wk in w for c in x), strict=True)]
+    return total
 
 
 def length(vector: list[int], order: int) -> float:
@@ -81,6 +120,8 @@ def octave(residual: int, octaves: int) -> int:
 
 
 def told(frame: Frame, request: Gradient, rows: list[Any]) -> tuple[list[int], list[int]]:
+    if request.loss == "softmax":
+        return class_told(frame, request, rows), []
     people: dict[Any, list[tuple[int, list[int]]]] = defaultdict(list)
     cells = [0] * (request.octaves + 1 if request.octaves else 0)
     for place, (unit, (*x, y)) in enumerate(kept(frame, (*request.terms, request.target), request.required, rows)):
@@ -113,10 +154,22 @@ def measured(frame: Frame, request: Lengths, rows: list[Any]) -> list[int]:
 
 
 def vector(request: Outer, x: list[int], y: int) -> list[int]:
-    z = predicted(request.theta, x) if request.theta else 0
+    z = predicted(request.theta, x) if request.theta and request.loss != "softmax" else 0
     factor = 1.0 if request.cap is None else min(1.0, request.cap / max(1.0, length(x, 2)))
     if request.of == "curvature":
         factor *= math.sqrt(chance(z) * (ONE - chance(z))) / ONE
+    elif request.loss == "softmax" and request.of == "residual":
+        w = class_weights(request.theta, x, y)
+        factor *= GRAIN / request.norm
+        factor *= min(1.0, GRAIN / max(1.0, length(x, 2) * (length(w, 2) / ONE) * factor))
+        return [math.trunc((wk / ONE) * factor * c) for wk in w for c in x]
+    elif request.of in ("rising", "falling"):
+        residual, sign = (y * FINE - z) // FINE, 1 if request.of == "rising" else -1
+        steps = [(high - low) / (stop - start) for (start, low), (stop, high) in pairwise(request.psi) if start <= residual < stop]
+        slopes = [sign * step for step in steps]
+        factor *= math.sqrt(max([0.0, *slopes]))
+    elif request.of == "residual" and request.loss == "psi":
+        factor *= polygon((y * FINE - z) // FINE, request.psi) / ONE
     elif request.of == "residual":
         factor *= (y - chance(z) if request.loss == "logistic" else (y * FINE - z) // FINE) / ONE
     factor *= GRAIN / request.norm
@@ -126,12 +179,12 @@ def vector(request: Outer, x: list[int], y: int) -> list[int]:
 
 def outer_sums(frame: Frame, request: Outer, rows: list[Any]) -> list[list[int]]:
     made = [vector(request, x, y) for _, (*x, y) in kept(frame, (*request.terms, request.target), request.required, rows)]
-    size = range(len(request.terms))
+    size = range(request.size)
     return [[sum(v[i] * v[j] for v in made) for j in size] for i in size]
 
 
 def naive_moment(frame: Frame, request: Any, keys: tuple[Any, ...], groups: list[list[Any]]) -> Any:
-    size = len(request.terms)
+    size = request.size if isinstance(request, Gradient | Outer) else len(request.terms)
     if isinstance(request, Gram | Outer):
         values = np.zeros((len(keys), size, size), object)
         for g, rows in enumerate(groups):

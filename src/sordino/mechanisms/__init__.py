@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from sordino.mechanisms.laplace_histogram import LaplaceHistogram
     from sordino.mechanisms.least_squares import LeastSquares
     from sordino.mechanisms.logistic_regression import LogisticRegression
+    from sordino.mechanisms.m_regression import MRegression
     from sordino.mechanisms.moment_matrix import MomentMatrix
+    from sordino.mechanisms.multinomial_regression import MultinomialRegression
     from sordino.mechanisms.noisy_descent import NoisyDescent
     from sordino.mechanisms.noisy_max import NoisyMax
     from sordino.mechanisms.normal_equations import NormalEquations
@@ -50,8 +52,10 @@ __all__ = [
     "LaplaceHistogram",
     "LeastSquares",
     "LogisticRegression",
+    "MRegression",
     "Mechanism",
     "MomentMatrix",
+    "MultinomialRegression",
     "NoisyDescent",
     "NoisyMax",
     "NormalEquations",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from statistics import NormalDist
 from typing import Any
 
@@ -17,6 +18,7 @@ __all__ = ["Curvature", "Equation", "Estimate", "floored", "inside", "lowered", 
 
 Floats = NDArray[np.float64]
 Matrix = tuple[tuple[float, ...], ...]
+FEWEST = 3  # products of two features: fewer do not say how large their like are
 DOUBT = 1.64 * math.sqrt(2)  # how far, in units of the noise, drawn curvature is lowered before an interval leans on it
 
 
@@ -33,6 +35,7 @@ class Estimate:
     sampling: Matrix
     rows: float
     clipped: float = 0.0  # drawn number of rows whose contribution was shortened
+    scale: float = 0.0  # of the residuals, where psi is about it
 
     def half(self, directions: Floats, level: float, *, population: bool) -> Floats:
         """Half-widths of directions @ theta: about this table's coefficients, or about those of the population it is a sample of."""
@@ -44,18 +47,21 @@ class Estimate:
     def numbers(self) -> tuple[float, ...]:
         """Everything as one row of numbers."""
         matrices = (v for matrix in (self.noise, self.moved, self.sampling) for line in matrix for v in line)
-        return (float(len(self.theta)), *self.theta, *matrices, self.rows, self.clipped)
+        return (float(len(self.theta)), *self.theta, *matrices, self.rows, self.clipped, *([self.scale] if self.scale else []))
 
     @classmethod
     def of(cls, numbers: Sequence[float]) -> Estimate:
         """From such a row."""
         d = int(numbers[0])
-        noise, moved, sampling = np.reshape(np.array(numbers[1 + d : 1 + d + 3 * d * d]), (3, d, d))
-        return cls.made(np.array(numbers[1 : 1 + d]), noise, moved, sampling, rows=numbers[-2], clipped=numbers[-1])
+        end = 1 + d + 3 * d * d
+        noise, moved, sampling = np.reshape(np.array(numbers[1 + d : end]), (3, d, d))
+        rows, clipped, *scale = numbers[end:]
+        return cls.made(np.array(numbers[1 : 1 + d]), noise, moved, sampling, rows=rows, clipped=clipped, scale=scale[0] if scale else 0.0)
 
     @classmethod
-    def made(cls, theta: Any, noise: Any, moved: Any, sampling: Any, *, rows: float, clipped: float = 0.0) -> Estimate:
-        return cls(tuple(np.asarray(theta).tolist()), _matrix(noise), _matrix(moved), _matrix(sampling), float(rows), float(clipped))
+    def made(cls, theta: Any, noise: Any, moved: Any, sampling: Any, *, rows: float, clipped: float = 0.0, scale: float = 0.0) -> Estimate:
+        line, drift = tuple(np.asarray(theta).tolist()), _matrix(moved)
+        return cls(line, _matrix(noise), drift, _matrix(sampling), float(rows), float(clipped), float(scale))
 
 
 def _matrix(values: Any) -> Matrix:
@@ -74,11 +80,18 @@ class Equation:
     drawn: Floats
     noise: float
 
-    def precision(self, t: Floats, blur: float) -> Floats:
-        """The inverse covariance of the error where A itself is drawn with noise `blur`: that noise multiplies t - at."""
+    def precision(self, t: Floats, blur: float, kept: float = 1.0) -> Floats:
+        """The inverse covariance of the error where A itself is drawn with noise `blur`: that noise multiplies t - at.
+
+        Where only the share `kept` of the products of two features is believed, so is only that share of their noise.
+        """
         far = t - self.at
-        spread = (self.noise**2 + blur**2 * float(far @ far)) * np.eye(len(t)) + blur**2 * np.outer(far, far)
-        return np.asarray(np.linalg.inv(spread))
+        square = float(far @ far)
+        whole = square * np.eye(len(t)) + np.outer(far, far)
+        rest = np.diag(2 * far**2)  # of the diagonal, and of the sums of the features alone
+        rest[0, 0] += square - far[0] ** 2
+        rest[1:, 1:] += far[0] ** 2 * np.eye(len(t) - 1)
+        return np.asarray(np.linalg.inv(self.noise**2 * np.eye(len(t)) + blur**2 * (kept * whole + (1 - kept) * rest)))
 
 
 @dataclass(frozen=True)
@@ -95,6 +108,28 @@ class Curvature:
         d = len(square)
         return cls(square, blur, np.diag([1.0, *[d / 4] * (d - 1)]))
 
+    @cached_property
+    def believed(self) -> tuple[Floats, float]:
+        """The square with the products of two features, about those of their means, shrunk as far as they look like noise, and by how much.
+
+        The squares of the drawn products average to their own square plus that of the noise, so what they exceed it by is what to keep
+        (empirical Bayes): features that lie unrelated in their box do not pay for a noise that was drawn to learn how they are related.
+        """
+        d, rows = len(self.square), max(float(self.square[0, 0]), 4 * self.blur)
+        places = np.triu_indices(d - 1, 1)
+        if len(places[0]) < FEWEST:
+            return self.square, 1.0
+        mean = self.square[0, 1:] / rows
+        product = rows * np.outer(mean, mean)
+        related = self.square[1:, 1:] - product
+        noise = self.blur**2 * (1 + 2 * float(np.mean(mean**2)))
+        signal = max(float(np.mean(related[places] ** 2)) - noise, 0.0)
+        kept = signal / (signal + noise)
+        held = self.square.copy()
+        held[1:, 1:] = product + kept * related
+        held[np.diag_indices(d)] = np.diag(self.square)
+        return held, kept
+
     def solve(self, equations: Sequence[Equation], start: Floats, turns: int) -> Floats:
         r"""The mode of t given all equations and the prior around zero, by fixed points between t and the noise it meets.
 
@@ -102,11 +137,12 @@ class Curvature:
         for the solution t, covariance noise^2 I + blur^2 (|t - at|^2 I + (t - at)(t - at)').
         Proof. Cov(E u)_ij = blur^2 (|u|^2 [i = j] + u_i u_j), and the noise of v is independent of it. QED
         """
-        t, steady = start, floored(self.square, 0.5 * self.blur * math.sqrt(len(start)))
+        square, kept = self.believed
+        t, steady = start, floored(square, 0.5 * self.blur * math.sqrt(max(kept * len(start), 2.0)))
         for _ in range(turns):
             precision, told = self.prior.copy(), np.zeros(len(t))
             for equation in equations:
-                weight = steady @ equation.precision(t, self.blur)
+                weight = steady @ equation.precision(t, self.blur, kept)
                 precision += weight @ steady
                 told += weight @ (equation.drawn + steady @ equation.at)
             t = np.asarray(np.linalg.solve(precision, told))

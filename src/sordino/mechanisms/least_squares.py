@@ -17,7 +17,7 @@ from sordino.mechanisms.estimate import Curvature, Equation, Estimate, inside, w
 from sordino.mechanisms.laplace import as_dimension
 from sordino.mechanisms.listing import claim, listed
 from sordino.mechanisms.normal_equations import as_rows, columns
-from sordino.mechanisms.portion import UNIT, Portions, located, root_up
+from sordino.mechanisms.portion import UNIT, LaplacePortions, Portions, located, portions, root_up
 from sordino.privacy.certificate import Certificate
 from sordino.privacy.number import as_delta, as_epsilon
 from sordino.privacy.relation import Relation
@@ -29,6 +29,7 @@ __all__ = ["LeastSquares"]
 Floats = NDArray[np.float64]
 MEAT = Fraction(7, 100)  # of mu^2: for the squares of contributions, which say how far a population may lie from its sample
 SHARES = tuple((1 - MEAT) * Fraction(part, 100) for part in (25, 12, 10, 53))  # X'X, X'y, counts of lengths, the refinement
+PURE = tuple(Fraction(part, 100) for part in (25, 15, 5, 50, 5))  # of epsilon where there is no delta, the squares last
 BINS = 24  # half octaves below the longest contribution
 LARGEST = 7  # the absolute coefficients of the pilot add up to no more; the refinement may go anywhere
 TURNS, LAST = 6, 4  # fixed points of the pilot, and of both equations together
@@ -46,10 +47,13 @@ class LeastSquares:
     Theorem. The five draws are Gaussian and their squared shifts add up to mu^2. A row moves X'X by d/sqrt 2 (off-diagonal products count
     once, squares half), X'y by sqrt d, the counts of lengths by 1, the sum of contributions shortened to C by C, the sum of their squares
     by C^2/sqrt 2; a person with m rows by m times that. A replaced person moves vectors by twice, counts and squares by sqrt 2 times it.
+    Without a delta all draws are Laplace and their shifts add up to epsilon: in L1 norm X'X moves by d (d + 1)/2, X'y by d, contributions
+    by sqrt d C, their squares by (d + 1) C^2/2, and everything twice as far for a replaced person.
     Proof. |xx'| in this metric is |x|^2/sqrt 2 <= d/sqrt 2, |x y| <= sqrt d, a row is in one cell, and z z' is to |z| <= C as xx' is to x.
     Sums of positive semidefinite matrices, and counts, of what leaves and what enters have a non-negative inner product, so their
     difference is at most sqrt 2 times the longer. C and b are drawn before they are used; given them each step is one Gaussian draw, and
-    these compose by squares. Cutting to whole units moves each sum by at most one unit more. QED
+    these compose by squares, Laplace draws by sums; |z|_1 <= sqrt d |z|, and the products of z on and above the diagonal sum to
+    (|z|_1^2 + |z|^2)/2. Cutting to whole units moves each sum by at most one unit more. QED
     """
 
     epsilon: Fraction
@@ -62,7 +66,7 @@ class LeastSquares:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", as_epsilon(self.epsilon))
-        object.__setattr__(self, "delta", as_delta(self.delta))
+        object.__setattr__(self, "delta", as_delta(self.delta, zero=True))
         as_dimension(self.dimension)
         as_rows(self.max_rows)
         Relation.of(self.relation)
@@ -76,6 +80,11 @@ class LeastSquares:
     def reaches(self) -> tuple[Fraction, ...]:
         """X'X and X'y in units of 2^-28, counts, contributions at C = 1 in units of 2^-28, their squares in units of (C/GRAIN)^2."""
         d, m = Fraction(self.dimension), self.max_rows
+        if not self.delta:
+            both = m * (2 if Relation.of(self.relation) is Relation.REPLACE else 1)
+            whole, cut = both * d * (d + 1) / 2 * UNIT + d * (d + 1) / 2, 2 * Fraction(2**12) * root_up(d)
+            contributions = both * root_up(d) * UNIT + cut
+            return whole, both * d * UNIT + d, Fraction(both), contributions, both * (d + 1) / 2 * (GRAIN + 1) ** 2
         vector, psd = (2, root_up(Fraction(2))) if Relation.of(self.relation) is Relation.REPLACE else (1, Fraction(1))
         half = root_up(Fraction(1, 2))
         square = m * psd * self.dimension * half * UNIT + root_up(d * (d + 1) / 2)
@@ -85,8 +94,16 @@ class LeastSquares:
 
     @cached_property
     def scales(self) -> tuple[Fraction, ...]:
-        price = Portions(self.epsilon, self.delta)
-        return tuple(price.scale(reach, share) for reach, share in zip(self.reaches, (*SHARES, MEAT), strict=True))
+        shares = (*SHARES, MEAT) if self.delta else PURE
+        return tuple(self.price.scale(reach, share) for reach, share in zip(self.reaches, shares, strict=True))
+
+    @property
+    def price(self) -> Portions | LaplacePortions:
+        return portions(self.epsilon, self.delta)
+
+    def _noise(self, place: int) -> float:
+        """The standard deviation of a sum, in rows."""
+        return self.price.deviation(self.scales[place] / UNIT)
 
     @property
     def hopeless(self) -> float:
@@ -95,13 +112,12 @@ class LeastSquares:
 
     def expected(self, rows: int) -> float:
         """The standard error that noise leaves a slope, from public facts: features spread over their bounds, residuals of a third."""
-        noise = float(self.scales[3] / UNIT) * math.sqrt(self.dimension) / 3
-        return 3 * math.hypot(noise, float(self.scales[0] / UNIT) * self.hopeless) / rows
+        noise = self._noise(3) * math.sqrt(self.dimension) / 3
+        return 3 * math.hypot(noise, self._noise(0) * self.hopeless) / rows
 
     def certificate(self) -> Certificate:
-        price = Portions(self.epsilon, self.delta)
         moved = f"one unit is at most {self.max_rows} rows in [-1, 1]"
-        return claim(self, price.cost, price.witness(zip(self.reaches, self.scales, strict=True)), assumes=moved)
+        return claim(self, self.price.cost, self.price.witness(zip(self.reaches, self.scales, strict=True)), assumes=moved)
 
     def release(self, ask: Ask, draw: Draw) -> Estimate:
         terms = self.terms or columns(self.dimension)
@@ -112,22 +128,22 @@ class LeastSquares:
         at = np.array(theta) / FINE
         edges = self._edges(at)
         found = _first(ask(Lengths(**facts, edges=edges[:-1], theta=theta)).values, (BINS + 1,))
-        clip, over, mass = self._clip(Portions.draw(draw, found.astype(np.int64), self.scales[2]).astype(float), edges)
+        clip, over, mass = self._clip(self.price.draw(draw, found.astype(np.int64), self.scales[2]).astype(float), edges)
         found = _first(ask(Gradient(**facts, theta=theta, clip=(LARGEST + 1) * ONE, norm=clip, each=True)).values, (d,))
         wide = self.scales[3] * Fraction(clip, ONE)
-        equations = [first, Equation(at, Portions.draw(draw, located(found), wide) / UNIT, float(wide / UNIT))]
+        equations = [first, Equation(at, self.price.draw(draw, located(found), wide) / UNIT, self.price.deviation(wide / UNIT))]
         best = curve.solve(equations, at, LAST)
         found = _first(ask(Outer(**facts, of="residual", norm=clip, theta=whole_theta(best, LARGEST))).values, (d, d))
-        meat = inside(Portions.symmetric(draw, found, self.scales[4])) * (clip / ONE / GRAIN) ** 2
+        meat = inside(self.price.symmetric(draw, found, self.scales[4])) * (clip / ONE / GRAIN) ** 2
         noise, bread = curve.spread(equations, best)
         rows = max(float(curve.square[0, 0]), 1.0)
         return Estimate.made(best, noise, mass**2 * bread @ bread.T, bread @ meat @ bread.T, rows=rows, clipped=over)
 
     def _pilot(self, whole: NDArray[np.object_], draw: Draw) -> tuple[Curvature, Equation]:
         d, (first, second) = self.dimension, self.scales[:2]
-        square = Portions.symmetric(draw, whole[:d, :d], first, cut=True) / UNIT
-        moment = Portions.draw(draw, located(whole[:d, d]), second) / UNIT
-        return Curvature.of(square, float(first / UNIT)), Equation(np.zeros(d), moment, float(second / UNIT))
+        square = self.price.symmetric(draw, whole[:d, :d], first, cut=True) / UNIT
+        moment = self.price.draw(draw, located(whole[:d, d]), second) / UNIT
+        return Curvature.of(square, self._noise(0)), Equation(np.zeros(d), moment, self._noise(1))
 
     def _edges(self, at: Floats) -> tuple[int, ...]:
         """Half octaves up to the longest contribution that is possible: |x| |y - x'b| <= sqrt d (1 + |b|_1)."""
@@ -140,7 +156,7 @@ class LeastSquares:
         Never by a fitted variance: the noise of y'y would hide it. At large epsilon the edge rises to the longest contribution.
         """
         place = len(counts)
-        deviation = float(self.scales[2])
+        deviation = self.price.deviation(self.scales[2])
         while place > 1 and counts[place - 1 :].sum() <= deviation * math.sqrt(len(counts) - place + 1):
             place -= 1
         clip, above = edges[place - 1], np.maximum(counts[place:], 0.0)
@@ -150,7 +166,8 @@ class LeastSquares:
     @classmethod
     def examples(cls) -> Sequence[LeastSquares]:
         one, small = Fraction(1), Fraction(1, 10**6)
-        return (cls(one, small), cls(Fraction(1, 10), small, 11), cls(one, small, 5, "replace", 3), cls(Fraction(20), small, 2))
+        dear, pure = cls(Fraction(20), small, 2), cls(one, Fraction(0), 3, "replace", 2)
+        return (cls(one, small), cls(Fraction(1, 10), small, 11), cls(one, small, 5, "replace", 3), dear, cls(one, Fraction(0)), pure)
 
 
 def _first(values: NDArray[np.object_], shape: tuple[int, ...]) -> NDArray[np.object_]:

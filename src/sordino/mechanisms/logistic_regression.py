@@ -18,7 +18,7 @@ from sordino.mechanisms.laplace import as_dimension
 from sordino.mechanisms.listing import claim, listed
 from sordino.mechanisms.moment_model import MomentModel, weighed
 from sordino.mechanisms.normal_equations import as_rows, columns
-from sordino.mechanisms.portion import UNIT, Portions, located, root_up
+from sordino.mechanisms.portion import UNIT, LaplacePortions, Portions, located, portions, root_up
 from sordino.privacy.certificate import Certificate
 from sordino.privacy.number import as_delta, as_epsilon
 from sordino.privacy.relation import Relation
@@ -29,11 +29,11 @@ __all__ = ["LogisticRegression"]
 
 Floats = NDArray[np.float64]
 ROUNDS, HESSIAN = 8, 3  # gradients in all, and before which of them the curvature is drawn
-CAP, SQUARE, CURVE, MEAT = (Fraction(part, 100) for part in (3, 7, 7, 5))  # shares of mu^2: lengths, xx', curvature, squares
-LEFT = 1 - CAP - SQUARE - CURVE - MEAT
-FIRST = Fraction(1, 4)  # of the share of another gradient, for the first: its sensitivity is half
+PARTS = tuple(Fraction(part, 100) for part in (3, 7, 7, 5))  # shares of mu^2: lengths, xx', curvature, squares of contributions
+PURE, LAST = tuple(Fraction(part, 100) for part in (4, 10, 10, 6)), (1, 2, 7)  # of epsilon where there is no delta, and of its gradients
 BINS = 16
 CONSTANT, SEARCH, SLOPE = 5.0, 3.0, 2.0  # deviations of the prior: log odds of the constant, of slopes per half range, and at last
+MANY = 9  # features from which on a slope is believed to be smaller
 STEP = 1.5  # the longest step of the mode
 LARGEST = 64  # absolute log odds of a request
 
@@ -51,9 +51,12 @@ class LogisticRegression:
     capped xx' by C^2/sqrt 2, that of curvatures by a quarter of it, that of squared contributions by (C s)^2/sqrt 2. All draws are
     Gaussian and their squared shifts add up to mu^2. A person with m rows moves everything m times as far; replaced, gradients twice,
     counts and squares sqrt 2 times.
+    Without a delta there are three gradients, all draws are Laplace and their shifts add up to epsilon; in L1 norm a vector moves by sqrt d
+    times as far, squares of vectors of length C by (d + 1) C^2/2, and everything twice as far for a replaced person.
     Proof. |y - sigmoid(t)| <= sigmoid(|t|) for y in [0, 1] and |x'b| <= |b|_1 on the box; p (1 - p) <= 1/4. C and each b are drawn before
     they are used, so given the past each step is one Gaussian draw whose noise grows with its own sensitivity, and these compose by
-    squares. The link is read off a table whose error the bound includes; cutting moves each sum by at most one unit more. QED
+    squares, Laplace draws by sums. |v|_1 <= sqrt d |v|, and the products of v on and above the diagonal sum to (|v|_1^2 + |v|^2)/2. The
+    link is read off a table whose error the bound includes; cutting moves each sum by at most one unit more. QED
     """
 
     epsilon: Fraction
@@ -67,7 +70,7 @@ class LogisticRegression:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", as_epsilon(self.epsilon))
-        object.__setattr__(self, "delta", as_delta(self.delta))
+        object.__setattr__(self, "delta", as_delta(self.delta, zero=True))
         as_dimension(self.dimension)
         as_rows(self.max_rows)
         Relation.of(self.relation)
@@ -80,24 +83,46 @@ class LogisticRegression:
         _ = self.scales  # noise of impossible width is refused here
 
     @cached_property
-    def reaches(self) -> tuple[Fraction, Fraction, Fraction]:
-        """Counts; squares of vectors in units of (longest/GRAIN)^2; gradients at a bound of 1, in units of 2^-28."""
-        m, d = self.max_rows, root_up(Fraction(self.dimension))
+    def reaches(self) -> tuple[Fraction, Fraction, Fraction, Fraction]:
+        """Counts; squares of rows and of contributions in units of (longest/GRAIN)^2; gradients at a bound of 1, in units of 2^-28."""
+        m, size, d = self.max_rows, self.length, self.dimension
         vector, psd = (2, root_up(Fraction(2))) if Relation.of(self.relation) is Relation.REPLACE else (1, Fraction(1))
         # a sum is cut to whole units whatever its bound, and the least bound is one half
-        return m * psd, m * psd * root_up(Fraction(1, 2)) * (GRAIN + 1) ** 2, m * vector * UNIT + 4 * d
+        if self.delta:
+            squares = m * psd * root_up(Fraction(1, 2)) * (GRAIN + 1) ** 2
+            return m * psd, squares, squares, m * vector * UNIT + 4 * root_up(Fraction(size))
+        rows, contributions = (m * vector * Fraction(long + 1, 2) * (GRAIN + 1) ** 2 for long in (d, size))
+        return Fraction(m * vector), rows, contributions, m * vector * root_up(Fraction(size)) * UNIT + 4 * size
+
+    @property
+    def price(self) -> Portions | LaplacePortions:
+        return portions(self.epsilon, self.delta)
+
+    @property
+    def length(self) -> int:
+        """Of a gradient."""
+        return self.dimension
+
+    @property
+    def turns(self) -> int:
+        """How many gradients are drawn."""
+        return ROUNDS if self.delta else len(LAST)
 
     @cached_property
     def shares(self) -> tuple[Fraction, ...]:
-        """Of mu^2: lengths, squares, curvature, squared contributions, then the gradients."""
-        each = LEFT / (ROUNDS - 1 + FIRST)
-        return (CAP, SQUARE, CURVE, MEAT, each * FIRST, *[each] * (ROUNDS - 1))
+        """Of mu^2: lengths, squares, curvature, squared contributions, then the gradients, the later ones more: their points are nearer."""
+        parts, weights = (PARTS, tuple(range(1, ROUNDS + 1))) if self.delta else (PURE, LAST)
+        return (*parts, *((1 - sum(parts)) * Fraction(weight, sum(weights)) for weight in weights))
 
     @cached_property
     def scales(self) -> tuple[Fraction, ...]:
-        price, (counts, squares, sums) = Portions(self.epsilon, self.delta), self.reaches
-        reaches = (counts, *[squares] * 3, *[sums] * ROUNDS)
-        return tuple(price.scale(reach, share) for reach, share in zip(reaches, self.shares, strict=True))
+        return tuple(self.price.scale(reach, share) for reach, share in zip(self._asked, self.shares, strict=True))
+
+    @property
+    def _asked(self) -> tuple[Fraction, ...]:
+        """The reach of every draw."""
+        counts, rows, contributions, sums = self.reaches
+        return (counts, rows, contributions, contributions, *[sums] * self.turns)
 
     @property
     def hopeless(self) -> float:
@@ -106,13 +131,12 @@ class LogisticRegression:
 
     def expected(self, rows: int) -> float:
         """The standard error that noise leaves a slope, from public facts: features spread over their bounds, p (1 - p) of a fifth."""
-        mu = float(Portions(self.epsilon, self.delta).mu)
-        return math.sqrt(self.dimension) * self.max_rows / (mu * math.sqrt(float(LEFT)) * rows * 0.2 / 3)
+        precision = sum(self.price.deviation(scale / UNIT) ** -2 for scale in self.scales[4:])
+        return math.sqrt(self.dimension / precision) / (rows * 0.2 / 3)
 
     def certificate(self) -> Certificate:
-        price, (counts, squares, sums) = Portions(self.epsilon, self.delta), self.reaches
-        spent = zip((counts, *[squares] * 3, *[sums] * ROUNDS), self.scales, strict=True)
-        return claim(self, price.cost, price.witness(spent), assumes=f"one unit is at most {self.max_rows} rows in [-1, 1]")
+        spent = zip(self._asked, self.scales, strict=True)
+        return claim(self, self.price.cost, self.price.witness(spent), assumes=f"one unit is at most {self.max_rows} rows in [-1, 1]")
 
     def release(self, ask: Ask, draw: Draw) -> Estimate:
         terms = self.terms or columns(self.dimension)
@@ -120,16 +144,16 @@ class LogisticRegression:
         cap, over = self._cap(facts, ask, draw)
         square, blur = self._squares(Outer(**facts, of="rows", norm=cap, cap=cap), self.scales[1], ask, draw)
         model, b, rounds = MomentModel.of(square, blur), np.zeros(self.dimension), Rounds(self.dimension, blur)
-        for turn in range(ROUNDS):
+        for turn in range(self.turns):
             theta = whole_theta(b, LARGEST)
-            if turn == HESSIAN:
+            if turn == min(HESSIAN, self.turns - 1):
                 wanted = Outer(**facts, of="curvature", norm=-(-cap // 2), theta=theta, loss="logistic", cap=cap)
                 model = model.told(*self._squares(wanted, self.scales[2], ask, draw), np.array(theta) / FINE)
             bound = _bound(cap, theta)
             found = ask(Gradient(**facts, theta=theta, loss="logistic", norm=bound, cap=cap, each=True)).values
             wide = self.scales[4 + turn] * Fraction(bound, ONE)
-            drawn = Portions.draw(draw, located(_first(found, self.dimension)), wide) / UNIT
-            rounds.add(np.array(theta) / FINE, drawn, float(wide / UNIT))
+            drawn = self.price.draw(draw, located(_first(found, self.dimension)), wide) / UNIT
+            rounds.add(np.array(theta) / FINE, drawn, self.price.deviation(wide / UNIT))
             b = rounds.mode(model, b, SEARCH)
         theta = whole_theta(b, LARGEST)
         wanted = Outer(**facts, of="residual", norm=_bound(cap, theta), theta=theta, loss="logistic", cap=cap)
@@ -149,36 +173,36 @@ class LogisticRegression:
         top = math.ceil(math.sqrt(self.dimension) * ONE) + 1
         edges = tuple(ONE + (top - ONE) * j // BINS for j in range(1, BINS + 1))
         found = _first(ask(Lengths(**facts, edges=edges[:-1])).values, BINS)
-        counts = Portions.draw(draw, found.astype(np.int64), self.scales[0]).astype(float)
+        counts = self.price.draw(draw, found.astype(np.int64), self.scales[0]).astype(float)
         if not self.capped:
             return top, 0.0
         tails = np.cumsum(counts[::-1])
-        near = tails <= 2 * float(self.scales[0]) * np.sqrt(np.arange(1, BINS + 1))
+        near = tails <= 2 * self.price.deviation(self.scales[0]) * np.sqrt(np.arange(1, BINS + 1))
         place = BINS - (int(np.argmin(near)) if not near.all() else BINS)
         return edges[max(place, 1) - 1], float(np.maximum(counts[place:], 0.0).sum())
 
     def _squares(self, request: Outer, scale: Fraction, ask: Ask, draw: Draw) -> tuple[Floats, float]:
         """A drawn sum of squares of vectors, and the noise of its entries."""
-        found, d = ask(request).values, self.dimension
+        found, d = ask(request).values, request.size
         unit = (request.norm / ONE / GRAIN) ** 2
         whole = found[0] if len(found) else np.zeros((d, d), object)
-        return Portions.symmetric(draw, whole, scale) * unit, float(scale) * unit
+        return self.price.symmetric(draw, whole, scale) * unit, self.price.deviation(scale) * unit
 
     @classmethod
     def examples(cls) -> Sequence[LogisticRegression]:
         one, small = Fraction(1), Fraction(1, 10**6)
-        plain = cls(Fraction(20), small, 2, capped=False)
-        return (cls(one, small), cls(Fraction(1, 10), small, 11), cls(one, small, 5, "replace", 3), plain)
+        plain, pure = cls(Fraction(20), small, 2, capped=False), cls(one, Fraction(0), 3, "replace", 2)
+        return (cls(one, small), cls(Fraction(1, 10), small, 11), cls(one, small, 5, "replace", 3), plain, cls(one, Fraction(0)), pure)
 
 
 class Rounds:
     """The gradients drawn so far, and what they say together."""
 
-    def __init__(self, dimension: int, blur: float) -> None:
+    def __init__(self, terms: int, blur: float, blocks: int = 1) -> None:
         self._at: list[Floats] = []
         self._drawn: list[Floats] = []
         self._noise: list[float] = []
-        self._dimension, self._blur = dimension, blur
+        self._dimension, self._blur, self._terms, self._blocks = terms * blocks, blur, terms, blocks
 
     def add(self, at: Floats, drawn: Floats, noise: float) -> None:
         self._at.append(at)
@@ -186,7 +210,11 @@ class Rounds:
         self._noise.append(noise)
 
     def prior(self, slope: float) -> Floats:
-        return np.diag([CONSTANT**-2, *[slope**-2] * (self._dimension - 1)])
+        """With many features each moves the odds less: their sum over the box is believed to vary no more than that of nine."""
+        features = self._terms - 1
+        width = slope * min(1.0, math.sqrt(MANY / max(features, 1)))
+        alone = [CONSTANT**-2, *[width**-2] * features]
+        return np.diag(alone if self._blocks == 1 else [2 * part for _ in range(self._blocks) for part in alone])
 
     def _weights(self, model: MomentModel, b: Floats) -> list[float]:
         """One over the variance of each round's say at b: its own noise, and the model's error on the way from its point."""

@@ -7,8 +7,9 @@ fast they agree, never where.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,7 +87,7 @@ class MomentModel:
         own = self.plain(b)
         return _near(own, own + self.extra, NARROW, WIDE) if self.extra.any() else own
 
-    def told(self, drawn: Floats, blur: float, at: Floats) -> MomentModel:
+    def told(self, drawn: Floats, blur: float, at: Floats) -> Self:
         """Corrected by a drawn curvature at a point: entry by entry as much as its noise allows, in the basis of the modelled one.
 
         The relative error a model may have falls with the root of the dimension: otherwise the noise of p^2 entries would add up.
@@ -95,7 +96,7 @@ class MomentModel:
         gain, vectors = _gain(own, blur, (KNOWN / math.sqrt(p)) ** 2)
         extra = vectors @ (gain * (vectors.T @ (drawn - own) @ vectors)) @ vectors.T
         doubt = max(0.3 * math.sqrt(float(np.mean(1 - gain))), 0.02)
-        return MomentModel(self.points, self.rows, at, extra, doubt)
+        return replace(self, at=at, extra=extra, doubt=doubt)
 
 
 def _gain(own: Floats, blur: float, share: float) -> tuple[Floats, Floats]:

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from sordino.mechanisms.gaussian import largest_mu
 from sordino.mechanisms.laplace import check_scale
 from sordino.privacy.cost import Cost
-from sordino.privacy.families import GaussianLaw
+from sordino.privacy.families import GaussianLaw, LaplaceLaw
 from sordino.privacy.law import output_grid
-from sordino.privacy.witness import GaussianShift
+from sordino.privacy.witness import GaussianShift, LaplaceShift
 from sordino.summaries import Draw
 
-__all__ = ["SHIFT", "UNIT", "Portions", "located", "root_down", "root_up"]
+__all__ = ["SHIFT", "UNIT", "LaplacePortions", "Portions", "located", "portions", "root_down", "root_up"]
 
 SHIFT = 12  # sums of products come in units of 2^-40 and are cut to 2^-28 before noise is added
 UNIT = 2**28
@@ -56,6 +56,11 @@ class Portions:
 
     epsilon: Fraction
     delta: Fraction
+
+    @staticmethod
+    def deviation(scale: Any) -> float:
+        """The standard deviation of noise of this scale."""
+        return float(scale)
 
     @property
     def mu(self) -> Fraction:
@@ -96,3 +101,51 @@ class Portions:
         full = np.zeros(whole.shape)
         full[rows, cols] = full[cols, rows] = Portions.draw(draw, place, scales)
         return full
+
+
+@dataclass(frozen=True)
+class LaplacePortions:
+    r"""The price epsilon without a delta, shared by Laplace draws: shares add up, and sensitivities are in L1 norm.
+
+    Theorem. Draws whose L1 sensitivities over scales are e_1, e_2, ..., each asked for in view of the earlier outcomes, are together
+    (e_1 + e_2 + ...)-DP. Proof. Given the earlier outcomes each is e_i-DP, and pure losses add up. QED
+    """
+
+    epsilon: Fraction
+
+    def scale(self, reach: Fraction, share: Fraction) -> Fraction:
+        """The scale that spends this share of epsilon on a sum that one unit moves by at most `reach` in L1 norm."""
+        scale = reach / (self.epsilon * share)
+        check_scale(scale)
+        return scale
+
+    @staticmethod
+    def deviation(scale: Any) -> float:
+        return float(scale) * math.sqrt(2)
+
+    @property
+    def cost(self) -> Cost:
+        return Cost.pure(self.epsilon)
+
+    @staticmethod
+    def witness(spent: Iterable[tuple[Fraction, Fraction]]) -> LaplaceShift:
+        return LaplaceShift(float(sum(reach / scale for reach, scale in spent)), scalar=False)
+
+    @staticmethod
+    def draw(draw: Draw, location: NDArray[np.int64], scale: Fraction) -> NDArray[np.int64]:
+        return np.asarray(draw(LaplaceLaw().at(location, scale, grid=output_grid(scale))), np.int64)
+
+    @staticmethod
+    def symmetric(draw: Draw, whole: NDArray[np.object_], scale: Fraction, *, cut: bool = False) -> NDArray[np.float64]:
+        """A symmetric matrix of whole sums with one scale of noise on its upper triangle."""
+        rows, cols = np.triu_indices(len(whole))
+        found = whole[rows, cols]
+        place = located(found) if cut else np.array([min(int(value), FARTHEST) for value in found], np.int64)
+        full = np.zeros(whole.shape)
+        full[rows, cols] = full[cols, rows] = LaplacePortions.draw(draw, place, scale)
+        return full
+
+
+def portions(epsilon: Fraction, delta: Fraction) -> Portions | LaplacePortions:
+    """Gaussian with a delta, Laplace without one."""
+    return Portions(epsilon, delta) if delta else LaplacePortions(epsilon)

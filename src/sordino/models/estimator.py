@@ -96,7 +96,7 @@ class Private(BaseEstimator):  # type: ignore[misc]
     def _ends(self, level: float, *, population: bool) -> Floats | None:
         """Ends of intercept and coefficients, one row each; None where the noise has a private scale."""
         back, _ = self._back()
-        line, found = np.concatenate([np.ravel(self.intercept_), np.ravel(self.coef_)]), self._found
+        line, found = self._line(), self._found
         if "estimate" in found:
             half = Estimate.of(found["estimate"]).half(back, level, population=population)
             return np.stack([line - half, line + half], axis=-1)
@@ -117,6 +117,10 @@ class Private(BaseEstimator):  # type: ignore[misc]
         back = np.diag([height, *(height / box.half)])
         back[0, 1:] = -height * box.middle / box.half
         return back, level
+
+    def _line(self) -> Floats:
+        """Intercept and coefficients in the order of `_back`."""
+        return np.concatenate([np.ravel(self.intercept_), np.ravel(self.coef_)])
 
     def _limits(self) -> Box | None:
         return None

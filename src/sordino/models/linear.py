@@ -67,7 +67,8 @@ class PrivateLinearRegression(Linear):
     relation          "add_remove", or "replace" with size=
     ledger            where the fit is charged: the path of a ledger, a table of sd.table, or its ledger; None charges nobody and says so
     size              the public number of rows, if it is public
-    method            "squares": least squares, a pilot and one refinement. Others by name, and they estimate something else or worse:
+    method            "squares": least squares, a pilot and one refinement; with delta=0 by Laplace noise. Others by name, and they
+                      estimate something else or worse:
                       "adassp": least squares in one look; "boosted": rounds on clipped residuals, biased where errors are skewed;
                       "theil_sen": one predictor, the median slope of pairs, pure; "smooth": ridge in a ball, pure
     fits              how many fits a search of scikit-learn may make; None: none
@@ -88,9 +89,9 @@ class PrivateLinearRegression(Linear):
         epsilon, delta = as_epsilon(self.epsilon), as_delta(self.delta, zero=True)
         if self.method not in METHODS:
             raise QueryError("SRD-106", f"method {self.method!r} is unknown.", f"Use one of {', '.join(METHODS)}.")
-        if self.method in ("squares", "boosted", "adassp") and not delta:
+        if self.method in ("boosted", "adassp") and not delta:
             what = f'method "{self.method}" has Gaussian noise, which needs a delta.'
-            fix = 'Give delta=1e-6. Without one: method="theil_sen" for the median slope of one predictor, method="smooth" for a ridge.'
+            fix = 'Give delta=1e-6: noise grows with the root of the number of sums. Without one: method="squares", with Laplace noise.'
             raise QueryError("SRD-102", what, fix)
         if self.method == "theil_sen" and features != 1:
             raise QueryError("SRD-103", f"theil_sen has one predictor, not {features}.", 'Use method="squares".')

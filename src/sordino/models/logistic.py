@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sordino.errors import QueryError
 from sordino.mechanisms.logistic_regression import LogisticRegression
+from sordino.mechanisms.multinomial_regression import MOST, MultinomialRegression
 from sordino.models.box import Box
 from sordino.models.estimator import LEVEL, Private
 from sordino.models.rows import Rows
@@ -23,15 +24,17 @@ Floats = NDArray[np.float64]
 
 
 class PrivateLogisticRegression(ClassifierMixin, Private):  # type: ignore[misc]
-    """Logistic regression of two public classes under differential privacy; every row is a unit.
+    """Logistic regression of two or more public classes under differential privacy; every row is a unit.
 
-    classes    the two labels, (negative, positive), from public knowledge; rows with any other label drop out
+    classes    the labels, (negative, positive) or up to ten, from public knowledge; rows with any other label drop out
+    delta      0: Laplace noise, which grows with the number of features and not with its root; better for very few features only
     cap        True: rows longer than a privately drawn cap count less, which lowers the noise and moves no coefficient where the model
                holds; False: the plain maximum likelihood, whatever holds
 
     The other parameters are as in PrivateLinearRegression. After fit: coef_, intercept_, classes_, card_, and coef_interval_ at 95%, about
     the population these rows are a sample of; interval(level, kind="noise") is about the maximum likelihood of these rows. An interval of
-    several log odds says that these rows and this price know nothing about a coefficient.
+    several log odds says that these rows and this price know nothing about a coefficient. With more than two classes coef_ has a line for
+    each, and the lines sum to zero, as scikit-learn's do.
     """
 
     def __init__(
@@ -43,18 +46,18 @@ class PrivateLogisticRegression(ClassifierMixin, Private):  # type: ignore[misc]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_class = isinstance(self.classes, list | tuple | np.ndarray) and len(self.classes) > 2
         tags.classifier_tags.poor_score = True
         return tags
 
-    def _labels(self) -> tuple[Any, Any]:
+    def _labels(self) -> tuple[Any, ...]:
         if self.classes is None:
-            raise QueryError("SRD-104", "classes is missing.", "Give classes=(negative, positive) from public knowledge.")
+            raise QueryError("SRD-104", "classes is missing.", "Give classes=(negative, positive), or several, from public knowledge.")
         given = list(self.classes) if isinstance(self.classes, list | tuple | np.ndarray) else []
         plain = [label.item() if isinstance(label, np.generic) else label for label in given]
-        if len(plain) != 2 or plain[0] == plain[1]:
-            raise QueryError("SRD-104", f"classes is {shown(self.classes)}.", "Give two different labels, (negative, positive).")
-        return plain[0], plain[1]
+        if not 2 <= len(plain) <= MOST or any(one == other for i, one in enumerate(plain) for other in plain[:i]):
+            raise QueryError("SRD-104", f"classes is {shown(self.classes)}.", f"Give two to {MOST} different labels, negative first.")
+        return tuple(plain)
 
     def _rows(self, features: Any, target: Any, box: Box) -> Rows:
         return Rows(features, target, box, classes=self._labels())
@@ -64,31 +67,51 @@ class PrivateLogisticRegression(ClassifierMixin, Private):  # type: ignore[misc]
 
     def _way(self, features: int) -> Way:
         epsilon, delta = as_epsilon(self.epsilon), as_delta(self.delta, zero=True)
-        if not delta:
-            what = "logistic regression has Gaussian noise, which needs a delta."
-            raise QueryError("SRD-102", what, "Give delta=1e-6; without one noise grows with the number of features, not with its root.")
+        many = len(self._labels())
+        if many > 2:
+            several = MultinomialRegression(epsilon, delta, features + 1, self.relation, capped=self.cap, classes=many)
+            return Odds(several, "MultinomialRegression")
         return Odds(LogisticRegression(epsilon, delta, features + 1, self.relation, capped=self.cap))
+
+    def _back(self) -> tuple[Floats, float]:
+        """With several classes: every class's line, intercept first, from the coordinates of all but the first against it."""
+        alone, level = super()._back()
+        many = len(self._labels())
+        if many == 2:
+            return alone, level
+        lines = np.vstack([np.zeros(many - 1), np.eye(many - 1)]) - 1 / many
+        return np.kron(lines, alone), level
+
+    def _line(self) -> Floats:
+        return np.column_stack([self.intercept_, self.coef_]).ravel()
 
     def fit(self, X: Any, y: Any) -> Any:
         """Pay, look, draw. Sets coef_, intercept_, coef_interval_, classes_ and card_."""
-        line = self._settle(self._released(X, y))
-        self.coef_, self.intercept_ = line[None, 1:], line[:1]
+        line = np.reshape(self._settle(self._released(X, y)), (-1, self.n_features_in_ + 1))
+        self.coef_, self.intercept_ = line[:, 1:], line[:, 0]
         ends = self._ends(LEVEL, population=True)
-        self.classes_, self.coef_interval_ = np.array(self._labels()), None if ends is None else ends[1:]
+        self.classes_, self.coef_interval_ = np.array(self._labels()), None
+        if ends is not None:
+            self.coef_interval_ = ends[1:] if len(line) == 1 else np.reshape(ends, (*line.shape, 2))[:, 1:]
         return self
 
     def decision_function(self, X: Any) -> Floats:
-        """The log odds of the second class."""
-        return self._predictor(X)
+        """The log odds of the second class; with several classes the predictor of each."""
+        check_is_fitted(self)
+        if len(self.classes_) == 2:
+            return self._predictor(X)
+        rows = validate_data(self, X, reset=False, ensure_all_finite=False, dtype=np.float64)
+        return np.asarray(rows @ self.coef_.T + self.intercept_)
 
     def predict_proba(self, X: Any) -> Floats:
-        chance = 1 / (1 + np.exp(-np.clip(self._predictor(X), -700.0, 700.0)))
-        return np.column_stack([1 - chance, chance])
+        return np.asarray(np.exp(self.predict_log_proba(X)))
 
     def predict_log_proba(self, X: Any) -> Floats:
-        odds = self._predictor(X)
-        return -np.column_stack([np.logaddexp(0.0, odds), np.logaddexp(0.0, -odds)])
+        odds = self.decision_function(X)
+        if odds.ndim == 1:
+            return -np.column_stack([np.logaddexp(0.0, odds), np.logaddexp(0.0, -odds)])
+        return np.asarray(odds - np.logaddexp.reduce(odds, axis=1, keepdims=True))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        check_is_fitted(self)
-        return np.asarray(self.classes_[(self._predictor(X) > 0).astype(int)])
+        odds = self.decision_function(X)
+        return np.asarray(self.classes_[(odds > 0).astype(int) if odds.ndim == 1 else np.argmax(odds, axis=1)])

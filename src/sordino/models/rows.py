@@ -33,7 +33,7 @@ class Rows:
     target: Any
     box: Box
     limits: Box | None = None  # of a number target
-    classes: tuple[Any, Any] | None = None  # of a label
+    classes: tuple[Any, ...] | None = None  # of a label
 
     def header(self) -> tuple[str, ...]:
         return (*(f"x{i}" for i in range(1, len(self.box.low) + 1)), "y")
@@ -58,7 +58,12 @@ class Rows:
             return quantised(as_numbers(self.target), self.limits.low[0], self.limits.high[0])
         given = np.asarray(self.target, object)
         marks = [_same(given, label) for label in self.classes]
-        return np.where(marks[1], float(ONE), np.where(marks[0], 0.0, np.nan))
+        many = len(marks)
+        places = (0.0, float(ONE)) if many == 2 else [float((2 * k + 1) * ONE // many - ONE) for k in range(many)]
+        out = np.full(len(given), np.nan)
+        for mark, place in zip(reversed(marks), reversed(places), strict=True):
+            out = np.where(mark, place, out)
+        return out
 
 
 def _same(given: NDArray[np.object_], label: Any) -> NDArray[np.bool_]:

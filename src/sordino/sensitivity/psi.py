@@ -12,13 +12,15 @@ import numpy as np
 from sordino.errors import QueryError
 from sordino.sensitivity.order import Array
 
-__all__ = ["HUBER", "PSIS", "Ramps", "read_curve"]
+__all__ = ["BOUNDED", "HUBER", "PSIS", "Ramps", "read_bounded", "read_curve"]
 
 HUBER = 1.345  # 95% efficient at the normal law
 LOGCOSH = 1.2047  # the same for tanh(z / c)
 FARTHEST, PER_SCALE = 8, 4  # a curve of one's own is read up to 8 scales from zero, at every quarter
 HEIGHT = 2**12
 PSIS = ("huber", "logcosh")
+TUKEY = 4.685  # 95% efficient at the normal law: z (1 - (z/c)^2)^2 up to c, and nothing beyond
+BOUNDED = (*PSIS, "tukey")
 
 
 @dataclass(frozen=True)
@@ -96,3 +98,24 @@ def read_curve(psi: str | Callable[[float], float]) -> tuple[tuple[float, ...], 
         raise QueryError("SRD-103", what, "Give one like lambda z: max(-1, min(1, z)), in units of the scale.")
     steady = np.maximum.accumulate(heights / size)
     return tuple(grid.tolist()), tuple((steady - steady[len(grid) // 2]).tolist())
+
+
+def read_bounded(psi: str | Callable[[float], float]) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Knots and heights of any bounded curve through zero, rising there: it may fall again. Beyond its last knots it stays as it is."""
+    if psi in PSIS:
+        return read_curve(psi)
+    if psi == "tukey":
+        knots = np.linspace(-TUKEY, TUKEY, 41)
+        return tuple(knots.tolist()), tuple((knots * (1 - (knots / TUKEY) ** 2) ** 2).tolist())
+    if not callable(psi):
+        raise QueryError("SRD-106", f"psi {psi!r} is unknown.", f"Use one of {', '.join(BOUNDED)}, or a bounded function.")
+    grid = np.arange(-FARTHEST * PER_SCALE, FARTHEST * PER_SCALE + 1) / PER_SCALE
+    try:
+        heights = np.array([float(psi(z)) for z in grid.tolist()])
+    except Exception as error:
+        raise QueryError("SRD-103", f"psi cannot be evaluated ({type(error).__name__}).", "Give a function of one number.") from error
+    size, middle = float(np.abs(heights).max()) if np.isfinite(heights).all() else 0.0, len(grid) // 2
+    if not size or abs(heights[middle]) > 1e-9 * size or not heights[middle - 1] < 0 < heights[middle + 1]:
+        what = "psi is not a bounded function with psi(0) = 0 that rises there."
+        raise QueryError("SRD-103", what, "Give one like lambda z: z / (1 + z * z), in units of the scale.")
+    return tuple(grid.tolist()), tuple((heights / max(heights[middle + 1] * PER_SCALE, size / 100)).tolist())

@@ -18,7 +18,7 @@ __all__ = ["Call", "asked", "is_call"]
 
 Verb = Literal[
     "count", "count_units", "counts", "sum", "mean", "means", "trimmed_mean", "winsorized_mean", "huber_mean", "m_estimate", "variance",
-    "std", "median", "quantile", "quantiles", "iqr", "min", "max", "mode", "top_k", "histogram", "regress", "logistic",
+    "std", "median", "quantile", "quantiles", "iqr", "min", "max", "mode", "top_k", "histogram", "regress", "logistic", "m_regress",
 ]  # fmt: skip
 Simple = Literal["count", "count_units", "sum", "mean", "variance", "std", "median", "quantile", "min", "max", "mode"]
 Word = Annotated[str, Field(max_length=2_000)]

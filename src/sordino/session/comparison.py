@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 from sordino.errors import QueryError
-from sordino.privacy.number import shown
+from sordino.privacy.number import as_epsilon, as_positive, shown
 from sordino.statistics import mean, variance
 from sordino.statistics.presence import Present
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from sordino.session.release import Release
 
 __all__ = ["Compared", "Comparison", "Group", "compare", "holm"]
+
+LARGEST = 20  # no wish is met at a higher price
 
 
 def holm(chances: Sequence[float]) -> list[float]:
@@ -71,8 +74,56 @@ class Comparison:
         """The price list of the means, counts and variances it is made of. Free."""
         return self.query.preview(**options)
 
-    def release(self, *, epsilon: Any, analyst: str | None = None, fresh: bool = False, request: str | None = None) -> Compared:
-        """Pay once for all groups; a recorded answer at this price or more is free."""
+    def width(self, epsilon: Any, *, rows: int | None = None, spread: Any = None, level: float = 0.95) -> float:
+        """The half-width to expect of a difference, noise and sampling together, from public facts. Free.
+
+        For `rows` in all (the table's size), even groups, means at the end of the bounds, where the noise is largest, and a column whose
+        standard deviation is `spread`, a sixth of its bounds unless given.
+        """
+        epsilon = as_epsilon(epsilon)
+        source: Any = self.query.settle(epsilon).steps["mean"].source  # type: ignore[attr-defined]
+        sampling, noise = self._variances(rows, spread)
+        return _deviations(level, self._others) * math.sqrt(sampling + noise * float(source.scale) ** 2)
+
+    @property
+    def _others(self) -> int:
+        return len([key for key in self.query.asked.columns[self.by].keys or () if key is not None]) - 1
+
+    def _variances(self, rows: int | None, spread: Any) -> tuple[float, float]:
+        """Of a difference, in the column's unit: of sampling, and of noise whose scale is one row."""
+        held = self.query.table.size if rows is None else rows
+        if held is None:
+            what = "the width of a comparison depends on the number of rows."
+            raise QueryError("SRD-107", what, "Declare size= with the table, or give rows=.")
+        source: Any = self.query.settle(Fraction(1)).steps["mean"].source  # type: ignore[attr-defined]
+        span, each = source.grid.length(source.grid.width), max(int(held) / (self._others + 1), 1.0)
+        deviation = span / 6 if spread is None else float(as_positive(spread, "spread"))
+        return 2 * deviation**2 / each, 2 * span**2 * 2 * 1.25 / each**2
+
+    def _price(self, within: Any, spread: Any) -> Fraction:
+        """The least epsilon whose expected half-width is the wish: noise of scale b/epsilon, so it is solved by hand."""
+        wish, (sampling, noise) = float(as_positive(within, "within")), self._variances(None, spread)
+        far = _deviations(0.95, self._others)
+        left = (wish / far) ** 2 - sampling
+        source: Any = self.query.settle(Fraction(1)).steps["mean"].source  # type: ignore[attr-defined]
+        epsilon = math.inf if left <= 0 else float(source.scale) * math.sqrt(noise / left)
+        if epsilon > LARGEST:
+            best = self.width(LARGEST, spread=spread)
+            what = f"a difference within {wish:g} cannot be had: sampling alone moves it by {far * math.sqrt(sampling):.3g}, at 95%."
+            raise QueryError("SRD-103", what, f"The best is {best:.3g}, at epsilon {LARGEST}. Wish for more than that, or give epsilon=.")
+        return Fraction(f"{epsilon:.3g}") * Fraction(1001, 1000) if epsilon > 0 else Fraction(1, 1000)
+
+    def release(
+        self, *, epsilon: Any = None, within: Any = None, spread: Any = None, analyst: str | None = None, fresh: bool = False,
+        request: str | None = None,
+    ) -> Compared:  # fmt: skip
+        """Pay once for all groups; a recorded answer at this price or more is free.
+
+        `within` is a wish instead of a price: the half-width at 95% of a difference about the population, as `width` expects it.
+        """
+        if (epsilon is None) == (within is None):
+            raise QueryError("SRD-101", "a comparison needs one price.", "Give epsilon=, or within=, the half-width of the difference.")
+        epsilon = self._price(within, spread) if epsilon is None else epsilon
         found = self.query.release(epsilon=epsilon, analyst=analyst, fresh=fresh, request=request)
         source: Any = self.query.settle(found.cost.exact.epsilon, found.cost.exact.delta).steps["mean"].source  # type: ignore[attr-defined]
         ends = float(source.grid.low * source.grid.step), source.grid.length(source.grid.width)
@@ -124,7 +175,7 @@ class Compared:
     def _z(self, level: float) -> float:
         if isinstance(level, bool) or not isinstance(level, int | float) or not 0 < level < 1:
             raise QueryError("SRD-103", f"level is {level!r}.", "Give a level between 0 and 1.")
-        return NormalDist().inv_cdf(1 - (1 - level) / (2 * len(self.others)))
+        return _deviations(level, len(self.others))
 
     def _one(self, values: Mapping[Any, Any]) -> Any:
         return values[self.others[0]] if len(self.others) == 1 else dict(values)
@@ -194,6 +245,11 @@ class Compared:
             for key, (d, e) in self._differences().items()
         ]
         return "\n".join([f"mean({self.question.column}) by {self.question.by}", *lines, f"about {self.about}", f"{self.release.cost}"])
+
+
+def _deviations(level: float, differences: int) -> float:
+    """How many standard errors a two-sided interval reaches if so many hold at once."""
+    return NormalDist().inv_cdf(1 - (1 - level) / (2 * differences))
 
 
 def _fieller(other: Group, first: Group, z: float) -> tuple[float, float] | None:

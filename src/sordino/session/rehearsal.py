@@ -40,7 +40,7 @@ class Nobody:
         if isinstance(request, Rows):
             return iter([Sorted(np.empty(0, np.int64), 0)])
         if isinstance(request, Gram | Gradient | Lengths | Outer):
-            groups, size = (() if self.frame.by else ((),)), len(request.terms)
+            groups, size = (() if self.frame.by else ((),)), request.size if isinstance(request, Gradient | Outer) else len(request.terms)
             if isinstance(request, Lengths):
                 return Sizes(groups, np.zeros((len(groups), len(request.edges) + 1), object))
             if isinstance(request, Gram | Outer):

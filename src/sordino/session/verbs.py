@@ -123,8 +123,12 @@ class Verbs(Generic[Q]):
         return self._ask(statistics.regress(formula, self._declared(), loss=loss))
 
     def logistic(self, formula: str) -> Q:
-        """Logistic regression: the log odds of a bool, or of the second of two public keys, such as "smoker ~ age + C(sex)"."""
+        """Logistic regression: the log odds of a bool, or of a column's public keys against the first, as in "smoker ~ age + C(sex)"."""
         return self._ask(statistics.regress(formula, self._declared(), loss="logistic"))
+
+    def m_regress(self, formula: str, *, psi: Any = "huber", scale: Any = None) -> Q:
+        """An M-estimate with regression terms, for psi "huber", "logcosh", "tukey" or a bounded function; `scale` is that of the errors."""
+        return self._ask(statistics.m_regress(formula, self._declared(), psi, scale))
 
     def _declared(self) -> Mapping[str, Column]:
         raise NotImplementedError

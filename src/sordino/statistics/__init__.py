@@ -16,7 +16,7 @@ from sordino.statistics.port import Answer, Context, Counted, Statistic, Step
 from sordino.statistics.position import median, quantile, quantiles
 from sordino.statistics.predicates import counts
 from sordino.statistics.quartile import iqr
-from sordino.statistics.regression import regress
+from sordino.statistics.regression import m_regress, regress
 from sordino.statistics.robust import huber_mean, m_estimate
 from sordino.statistics.rows import count
 from sordino.statistics.second_moment import gram
@@ -44,6 +44,7 @@ __all__ = [
     "huber_mean",
     "iqr",
     "m_estimate",
+    "m_regress",
     "max",
     "mean",
     "means",

@@ -173,6 +173,8 @@ class Statistic(Protocol):
     def counted(self, context: Context) -> Counted | None: ...  # the frame it wants instead of the query's own
     def question(self) -> dict[str, Any]: ...  # its part of the recall key: name and parameters, JSON-ready
     def needs_delta(self, context: Context) -> bool: ...  # an offered delta may be used even when none is needed
+    @property
+    def takes_delta(self) -> bool: ...  # whether it uses one where it is offered, though it does without
     def step(self, epsilon: Fraction, delta: Fraction, context: Context) -> Step: ...
     def ways(self, epsilon: Fraction, delta: Fraction, context: Context) -> Ways: ...
 
@@ -207,6 +209,10 @@ class Plain:
         return None
 
     def needs_delta(self, context: Context) -> bool:
+        return False
+
+    @property
+    def takes_delta(self) -> bool:
         return False
 
     def ways(self, epsilon: Fraction, delta: Fraction, context: Context) -> Ways:

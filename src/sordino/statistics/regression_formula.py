@@ -11,6 +11,7 @@ from functools import reduce
 from typing import Any
 
 from sordino.errors import QueryError
+from sordino.mechanisms.multinomial_regression import MOST
 from sordino.schema.column import Column
 from sordino.schema.derived import derive
 from sordino.schema.expression import Arithmetic, Call, Case, Constant, Expression, Leaf, reads
@@ -40,6 +41,13 @@ class Part:
     column: str
     key: Any = None
     predicate: Predicate | None = None
+    classes: tuple[Any, ...] = ()  # of a target with more than two public keys
+
+    @property
+    def predicates(self) -> tuple[Predicate, ...]:
+        """The conditions it is made of: none for a number."""
+        several = tuple(Compare("=", Name(self.column), Literal(key)) for key in self.classes)
+        return several or (() if self.predicate is None else (self.predicate,))
 
 
 @dataclass(frozen=True)
@@ -100,16 +108,20 @@ class Reader:
         return self._number(factor.name, factor.expression)
 
     def label(self, piece: str) -> Part:
-        """A target of two public classes: whether it is the second one."""
+        """A target of two public classes: whether it is the second one; or of several."""
         match = NAME.fullmatch(piece)
         if match is None or match[1] or match[4]:
-            raise QueryError("SRD-208", f"{shown(piece.strip())} cannot be predicted.", "Name a bool, or a column with two public keys.")
+            raise QueryError("SRD-208", f"{shown(piece.strip())} cannot be predicted.", "Name a bool, or a column with public keys.")
         column = self._column(match[2] or match[3])
         keys = (False, True) if column.type == "bool" and column.keys is None else [k for k in column.keys or () if k is not None]
-        if column.type not in ("bool", "cat") or len(keys) != 2:
-            fix = 'Declare it as "bool", or as text with two public keys.'
+        if column.type not in ("bool", "cat") or len(keys) < 2:
+            fix = 'Declare it as "bool", or as text with two public keys or more.'
             raise QueryError("SRD-203", f"column {shown(column.name)} has no two public classes.", fix)
+        if len(keys) > MOST:
+            raise QueryError("SRD-203", f"column {shown(column.name)} has {len(keys)} public classes.", f"Declare at most {MOST} of them.")
         self.keyed[column.name] = column
+        if len(keys) > 2:
+            return Part(column.name, column.name, classes=tuple(keys))
         return Part(column.name, column.name, keys[1], Compare("=", Name(column.name), Literal(keys[1])))
 
     def parts(self, piece: str) -> list[Part]:

@@ -34,7 +34,7 @@ def placement(column: Column, bits: int) -> tuple[float, float]:
 
 def _placed(part: Part, columns: Mapping[str, Column], bits: int) -> tuple[float, float]:
     """The same for one coefficient; an indicator means itself."""
-    return (0.0, 1.0) if part.predicate is not None else placement(columns[part.column], bits)
+    return (0.0, 1.0) if part.predicates else placement(columns[part.column], bits)
 
 
 @dataclass(frozen=True)
@@ -48,12 +48,19 @@ class Setting:
 
     @property
     def names(self) -> tuple[str, ...]:
-        return (INTERCEPT, *(part.name for part in self.formula.parts))
+        """Of the coefficients; with several classes those of each class against the first."""
+        alone = (INTERCEPT, *(part.name for part in self.formula.parts))
+        return tuple(f"{key}: {name}" for key in self.formula.target.classes[1:] for name in alone) or alone
+
+    @property
+    def constants(self) -> tuple[bool, ...]:
+        """Which of them are intercepts."""
+        return tuple(i % (len(self.formula.parts) + 1) == 0 for i in range(len(self.names)))
 
     @cached_property
     def predicates(self) -> tuple[Any, ...]:
         """One per indicator, then the conditions a row must meet."""
-        parts = [part.predicate for part in (*self.formula.parts, self.formula.target) if part.predicate is not None]
+        parts = (predicate for part in (*self.formula.parts, self.formula.target) for predicate in part.predicates)
         return (*parts, *self.formula.required)
 
     @property
@@ -66,7 +73,10 @@ class Setting:
         """The constant, the coefficients' terms, the target."""
         places, terms = iter(range(self.first, self.first + len(self.predicates))), [Term()]
         for part in (*self.formula.parts, self.formula.target):
-            terms.append(Term(part.column) if part.predicate is None else Term(index=next(places)))
+            if part.classes:
+                terms.append(Term(cells=tuple(next(places) for _ in part.classes)))
+            else:
+                terms.append(Term(part.column) if part.predicate is None else Term(index=next(places)))
         return tuple(terms)
 
     @cached_property
@@ -77,7 +87,12 @@ class Setting:
         level, height = _placed(self.formula.target, self.columns, self.bits)
         matrix = np.diag([height, *(height / halves)])
         matrix[0, 1:] = -height * middles / halves
-        return matrix, level
+        return np.kron(np.eye(max(len(self.formula.target.classes) - 1, 1)), matrix), level
+
+    @property
+    def height(self) -> float:
+        """What 1 means among coordinates of the target."""
+        return _placed(self.formula.target, self.columns, self.bits)[1]
 
     def named(self, values: Floats) -> dict[str, float]:
         return dict(zip(self.names, values.tolist(), strict=True))

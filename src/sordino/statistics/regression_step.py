@@ -16,6 +16,7 @@ from sordino.mechanisms.boosted_regression import BoostedRegression
 from sordino.mechanisms.estimate import Estimate
 from sordino.mechanisms.least_squares import LeastSquares
 from sordino.mechanisms.logistic_regression import LogisticRegression
+from sordino.mechanisms.m_regression import MRegression
 from sordino.mechanisms.normal_equations import NormalEquations, solved
 from sordino.mechanisms.portion import root_up
 from sordino.privacy.certificate import Part
@@ -72,7 +73,7 @@ class FitStep(_Mechanical):
     """One table's regression: several passes over its bounded rows."""
 
     setting: Setting
-    mechanism: LeastSquares | LogisticRegression
+    mechanism: LeastSquares | LogisticRegression | MRegression
     covers: str = ""
     bar: str = "bound"
 
@@ -83,12 +84,15 @@ class FitStep(_Mechanical):
         """What the draws say about shortened rows, and which coefficients they leave to what was believed before."""
         found = Estimate.of(answers[0].raw)
         about = f"about {min(max(found.clipped, 0), found.rows):,.0f} of {found.rows:,.0f} rows"
-        if isinstance(self.mechanism, LogisticRegression):
+        if isinstance(self.mechanism, MRegression):
+            about = f"residuals are measured in units of {found.scale * self.setting.height:.3g}"
+        elif isinstance(self.mechanism, LogisticRegression):
             about += " count less because they are long; where the model holds that moves no coefficient"
         else:
             about += " were shortened, which the intervals allow for"
-        spread = np.sqrt(np.maximum(np.diag(np.array(found.noise)), 0.0))[1:]
-        unknown = [name for name, wide in zip(self.setting.names[1:], spread, strict=True) if wide > self.mechanism.hopeless / 2]
+        spread = np.sqrt(np.maximum(np.diag(np.array(found.noise)), 0.0))
+        named = zip(self.setting.names, self.setting.constants, spread, strict=True)
+        unknown = [name for name, constant, wide in named if not constant and wide > self.mechanism.hopeless / 2]
         return about + (f"; these rows and this price say nothing about {', '.join(unknown)}" if unknown else "")
 
     def rmse(self, rows: int | None) -> float | None:

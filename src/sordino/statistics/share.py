@@ -183,7 +183,8 @@ def plan_steps(
     private = context.private_keys
     members = bundles(statistics, context)
     needy = members if way in THRIFTY else [m for m in members if any(statistics[label].needs_delta(context) for label in m)]
-    takers = needy or ([] if private else [m for m in members if isinstance(statistics[m[0]], Means | Counts)])
+    willing = [m for m in members if m not in needy and any(statistics[label].takes_delta for label in m)]
+    takers = [*needy, *willing] or ([] if private else [m for m in members if isinstance(statistics[m[0]], Means | Counts)])
     if (needy or private) and not delta:
         raise QueryError("SRD-102", "private keys need a delta.", "Give delta, or declare the keys.")
     each = delta / (len(takers) + private) if takers or private else Fraction(0)

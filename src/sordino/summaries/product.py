@@ -11,7 +11,23 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino.summaries.moment import FINE, GRAIN, LINK, ONE, Gradient, Gram, Lengths, Outer, Products, Sizes, Slope, link
+from sordino.summaries.moment import (
+    FINE,
+    GRAIN,
+    LINK,
+    ONE,
+    Gradient,
+    Gram,
+    Lengths,
+    Outer,
+    Products,
+    Sizes,
+    Slope,
+    bent,
+    classed,
+    link,
+    steep,
+)
 
 __all__ = ["Asked", "answer", "direction", "lengths", "outer", "products", "quantised"]
 
@@ -56,7 +72,11 @@ def direction(rows: Floats, target: Floats, request: Gradient) -> tuple[NDArray[
     total, cells = np.zeros(len(theta), object), np.zeros(request.octaves + 1 if request.octaves else 0, object)
     for start in range(0, len(rows), CHUNK):
         x, y = rows[start : start + CHUNK], target[start : start + CHUNK]
+        if request.loss == "softmax":
+            total += _classes(x, y, request)
+            continue
         weight, residual = _weight(x @ theta, y, request.loss)
+        weight = bent(weight, request.psi) if request.loss == "psi" else weight
         weight = np.clip(weight, -request.clip, request.clip) if request.loss == "huber" else weight
         if request.cap is not None:
             weight = np.trunc(weight * _share(_length(x), request.cap))
@@ -81,14 +101,48 @@ def outer(rows: Floats, target: Floats, request: Outer) -> NDArray[np.object_]:
     """The matrix of sums of products of the rows' vectors, as Python integers."""
     size = _length(rows)
     factor = np.ones(len(rows)) if request.cap is None else _share(size, request.cap)
+    if request.loss == "softmax" and request.of == "residual":
+        return _class_outer(rows, target, request, size, factor)
     if request.of == "curvature":
         chance = link(_point(rows @ np.array(request.theta, float)))
         factor = factor * (np.sqrt(chance * (ONE - chance)) / ONE)
     elif request.of == "residual":
-        factor = factor * (_weight(rows @ np.array(request.theta, float), target, request.loss)[0] / ONE)
+        weight = _weight(rows @ np.array(request.theta, float), target, request.loss)[0]
+        factor = factor * ((bent(weight, request.psi) if request.loss == "psi" else weight) / ONE)
+    elif request.of in ("rising", "falling"):
+        residual = _weight(rows @ np.array(request.theta, float), target, "huber")[0]
+        factor = factor * sum(
+            (np.where((residual >= a) & (residual < b), root, 0.0) for a, b, root in steep(request.psi, rising=request.of == "rising")),
+            np.zeros(len(rows)),
+        )
     scale = factor * (GRAIN / request.norm)
     scale = scale * np.minimum(1.0, GRAIN / np.maximum(size * np.abs(scale), 1.0))
     return products(np.trunc(rows * scale[:, None]))
+
+
+def _predictors(x: Floats, request: Gradient | Outer) -> Floats:
+    return np.asarray(x @ np.reshape(np.array(request.theta, float), (-1, x.shape[1])).T)
+
+
+def _classes(x: Floats, y: Floats, request: Gradient) -> NDArray[np.object_]:
+    """What these rows add to every class's sums."""
+    weight = classed(_predictors(x, request), y)
+    size = _length(x)
+    if request.cap is not None:
+        weight = np.trunc(weight * _share(size, request.cap)[:, None])
+    if request.norm is not None:
+        long = size * _length(weight)
+        weight = np.trunc(weight * np.minimum(1.0, request.norm * float(ONE) / np.maximum(long, 1.0))[:, None])
+    return (weight.T.astype(np.int64) @ x.astype(np.int64)).ravel().astype(object)
+
+
+def _class_outer(x: Floats, y: Floats, request: Outer, size: Floats, factor: Floats) -> NDArray[np.object_]:
+    weight = classed(_predictors(x, request), y)
+    factor = factor * (GRAIN / request.norm)
+    long = size * (_length(weight) / ONE)
+    factor = factor * np.minimum(1.0, GRAIN / np.maximum(long * factor, 1.0))
+    held = (weight / ONE) * factor[:, None]
+    return products(np.trunc((held[:, :, None] * x[:, None, :]).reshape(len(x), request.size)))
 
 
 def _length(rows: Floats) -> Floats:
