@@ -12,7 +12,7 @@ import sordino
 from ledger.conftest import POSTGRES, postgres  # noqa: F401
 from sordino.cli import app
 from sordino.ledger.sqlite import SqliteStore
-from sordino.server.app import Limits, create_app
+from sordino.server.app import create_app
 
 from .hall import Visitor, write
 
@@ -58,7 +58,7 @@ def test_draws_and_clock_enter_by_arguments_in_python_and_by_nothing_else(tmp_pa
 
 
 def test_a_header_a_cookie_or_a_field_that_asks_for_a_seed_changes_nothing(tmp_path):
-    hall = Visitor(write(tmp_path, epsilon=100, purses=""), limits=Limits(rate=10_000, burst=10_000))
+    hall = Visitor(write(tmp_path, epsilon=100, purses=""))
     try:
         token, seen = hall.token(), set()
         plan = hall.plan(token, COUNT)

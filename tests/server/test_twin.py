@@ -1,4 +1,4 @@
-"""Two worlds that differ in one awkward person, the same draws, the same clock: every byte, status, header and tick is equal."""
+"""Two worlds that differ in one awkward person, the same draws, the same clock: every byte, status, header and time is equal."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+
+from sordino.server.app import Limits
 
 from .hall import Still, Visitor, people, write
 from .tape import Tape, rekey
@@ -44,12 +46,12 @@ Seen = list[tuple[Any, ...]]
 class World:
     """A server on one table, and everything it showed."""
 
-    def __init__(self, folder: Path, rows: list[str], pinned: Tape | None, *, per_row: float, tick: int) -> None:
+    def __init__(self, folder: Path, rows: list[str], pinned: Tape | None, *, per_row: float, deadline: float) -> None:
         folder.mkdir()
         self.clock, self.seen = Still(), []
         self.tape = Tape(pinned, lambda: self.clock.move(per_row * len(rows)))
-        file = write(folder, rows=rows, tick=tick, epsilon=50, purses="", approve="approve_above = 3")
-        self.hall = Visitor(file, execute=self.tape.execute, clock=self.clock)
+        file = write(folder, rows=rows, epsilon=50, purses="", approve="approve_above = 3")
+        self.hall = Visitor(file, execute=self.tape.execute, clock=self.clock, limits=Limits(rate=10_000, burst=10_000, deadline=deadline))
         self.token, self.owner = self.hall.token(), self.hall.token("boss", "owner")
 
     def ask(self, method: str, path: str, token: str | None = None, key: str | None = None, **options: Any) -> Any:
@@ -173,7 +175,7 @@ def browse(world: World) -> None:
     world.ask("GET", "/history")
 
 
-def both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, walk: Any = drive, *, tick: int = 60_000) -> tuple[Seen, Seen]:
+def both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, walk: Any = drive, *, deadline: float = 60.0) -> tuple[Seen, Seen]:
     seen = []
     tape = None
     for name, rows in (("one", people(400)), ("other", [*people(400), *AWKWARD])):
@@ -184,7 +186,7 @@ def both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, walk: Any = drive, *, 
         monkeypatch.setattr(secrets, "token_hex", lambda size, marks=marks: f"{next(marks):032x}")
         monkeypatch.setenv("SORDINO_STATE", str(tmp_path / f"state {name}"))
         monkeypatch.setattr("sordino.ledger.clerk.now", lambda: "2025-11-16T02:21:07Z")  # the wall clock, written before the look
-        world = World(tmp_path / name, rows, tape, per_row=0.001, tick=tick)
+        world = World(tmp_path / name, rows, tape, per_row=0.001, deadline=deadline)
         try:
             walk(world)
         finally:
@@ -197,7 +199,7 @@ def both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, walk: Any = drive, *, 
     return seen[0], seen[1]
 
 
-def test_no_byte_no_header_and_no_tick_of_any_route_depends_on_one_person(tmp_path, monkeypatch):
+def test_no_byte_no_header_and_no_time_of_any_route_depends_on_one_person(tmp_path, monkeypatch):
     one, other = both(tmp_path, monkeypatch)
     assert len(one) > 80
     assert {status for _, _, status, *_ in one} == {200, 201, 401, 402, 403, 409, 422}
@@ -205,7 +207,7 @@ def test_no_byte_no_header_and_no_tick_of_any_route_depends_on_one_person(tmp_pa
         assert a == b
 
 
-def test_no_byte_and_no_tick_of_any_page_depends_on_one_person(tmp_path, monkeypatch):
+def test_no_byte_and_no_time_of_any_page_depends_on_one_person(tmp_path, monkeypatch):
     one, other = both(tmp_path, monkeypatch, browse)
     assert len(one) > 45
     assert {status for _, _, status, *_ in one} == {200, 303, 401, 402, 403, 404}
@@ -214,14 +216,14 @@ def test_no_byte_and_no_tick_of_any_page_depends_on_one_person(tmp_path, monkeyp
         assert a == b
 
 
-def test_without_the_grid_the_clock_would_tell(tmp_path, monkeypatch):
-    """The check can fail: on a grid finer than the work, the time of a paid answer depends on the rows."""
+def test_without_a_deadline_the_clock_would_tell(tmp_path, monkeypatch):
+    """The check can fail: without a deadline the time of a paid answer depends on the rows."""
 
     def walk(world: World) -> None:
         plan = world.ask("POST", "/v1/plans", json={"sql": STATEMENTS[0]}).json()["id"]
         world.ask("POST", f"/v1/plans/{plan}/release", key="k", json={"epsilon": "1"})
 
-    one, other = both(tmp_path, monkeypatch, walk, tick=1)
+    one, other = both(tmp_path, monkeypatch, walk, deadline=0)
     assert one[0] == other[0]
     assert one[1][:5] == other[1][:5]
     assert one[1][5] != other[1][5]

@@ -92,9 +92,8 @@ def pages(house: House, desk: Desk, worker: Worker, visits: Visits) -> APIRouter
         key = fields.get("key", "")
         if not (16 <= len(key) <= 64 and key.isalnum()):
             raise QueryError("SRD-503", "the form has no request id.", "Open the page again.")
-        gate = house.gate(visit.person, plan)
-        found, aligned = await desk.release(Errand(query, wish, visit.person.name, f"{visit.person.name}:{key}", gate))
-        request.scope["turn"].aligned = aligned
+        rules = house.rules(visit.person, plan)
+        found = await desk.release(Errand(query, wish, visit.person.name, f"{visit.person.name}:{key}", rules))
         if isinstance(found, SordinoError):
             if found.code in WAITING:
                 return RedirectResponse(f"/approvals?{urlencode({'dataset': plan.dataset})}", 303)
