@@ -78,8 +78,12 @@ class Desk:
             self._queues[errand.analyst] -= 1
 
     async def _alone(self, errand: Errand) -> Answer:
-        """Alone under its request id, so that a repeat finds the answer; and with its question, so that nobody pays beside another."""
-        async with self._lock(errand.place), self._lock(errand.key.hex()):
+        """Alone under its request id, so that a repeat finds the answer; and with its question, so that nobody pays beside another.
+
+        Whoever wants a fresh answer pays anyway.
+        """
+        question = asyncio.Lock() if errand.wish.fresh else self._lock(errand.key.hex())
+        async with self._lock(errand.place), question:
             seen, pinned = self._known.get(errand.place, (errand.mark, None))
             if seen != errand.mark:
                 return reused()
