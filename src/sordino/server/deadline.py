@@ -23,24 +23,33 @@ import math
 import os
 import threading
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from sordino.engines.row import used
+from sordino.errors import SordinoError
 from sordino.plan.dataset import Dataset
+from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import LENGTH, Column
 from sordino.schema.expression import Expression, conditions, parts
 from sordino.schema.frame import Frame
 from sordino.schema.predicate import And, In, Like, Not, Or, Predicate, names
 from sordino.server.problem import Refusal
 from sordino.server.record import record
+from sordino.session.execute import measure, rehearse
+from sordino.session.opening import Opened
 from sordino.session.settled import Settled
+from sordino.summaries.totals import Item, Totals
 
-__all__ = ["FACTOR", "LATE", "LONGEST", "PLAIN", "ROWS", "Deadlines", "Pause", "plain", "round_up", "work"]
+__all__ = [
+    "FACTOR", "LATE", "LONGEST", "MARGIN", "PLAIN", "ROWS", "Deadlines", "Measured", "Pause", "plain", "proposed", "round_up", "work",
+]  # fmt: skip
 
 PLAIN, LONGEST, ROWS = 2_000, 50_000, 1_000_000  # milliseconds of a plain question and at most, and rows, where the owner says nothing
 FACTOR = 4  # an answer that missed its deadline leaves at this many
+MARGIN, GROWTH = 4.0, 1.25  # of a proposal over what was measured: a busy machine, and a table that grows
 LATE = 4  # answers that may miss it before the dataset pauses
 READ, BOUND, GROUP, NODE, STEP, SCAN = 500.0, 1_000.0, 1_000.0, 20.0, 0.3, 100.0  # nanoseconds a row
 CHARACTER = 2.0  # nanoseconds of a row and a character of a text that is read
@@ -109,6 +118,55 @@ def round_up(number: float) -> int:
     """The next of 1, 2, 5, 10, 20, 50, ..."""
     scale = 10 ** math.floor(math.log10(max(number, 1)))
     return int(next(step * scale for step in (1, 2, 5, 10) if step * scale >= number * (1 - 1e-12)))
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What the owner's machine took for one question. Private: it depends on the rows."""
+
+    table: str
+    question: str
+    seconds: float
+    work: float  # the model's seconds for the rows that are there
+
+
+def proposed(opened: Opened, times: int = 3) -> tuple[dict[str, int], dict[str, int], list[Measured], int]:
+    """Rows of each table, `most_rows` and `deadline_ms` on a coarse scale, and the times behind them. Reads rows and charges nothing.
+
+    The deadline covers the slowest of the questions in units of the model, on a table that has grown to `most_rows`, with a margin.
+    """
+    rows, most, found = {}, {}, []
+    for name, table in opened.tables.items():
+        with table.engine.bounded(Frame(PrivacyUnit()), 0) as all_rows:
+            rows[name] = int(all_rows.ask(Totals((Item("rows"),))).values[Item("rows")][0])
+        most[name] = round_up(GROWTH * rows[name])
+        for said, query in _typical(table):
+            with suppress(SordinoError):
+                plan = query.settle("1")
+                rehearse(plan)
+                seconds = max(measure(plan, table.engine) for _ in range(times))
+                found.append(Measured(name, said, seconds, work(plan, table.columns, rows[name])))
+    unit = plain(max(most.values()))
+    return rows, most, found, round_up(1000 * MARGIN * unit * max(item.seconds / item.work for item in found))
+
+
+def _typical(table: Any) -> Iterator[tuple[str, Any]]:
+    """Questions of every kind that the declared columns allow."""
+    usable = [column for column in table.columns.values() if column.type not in ("id", "never")]
+    numbers = [column.name for column in usable if column.number and (column.bounds is not None or column.type == "bool")]
+    texts = [column for column in usable if column.type == "cat"]
+    yield "count", table.count()
+    for name in numbers[:2]:
+        yield f"sum {name}", table.sum(name)
+    for name in numbers[:1]:
+        yield f"median {name}", table.median(name)
+    for column in texts[:2]:
+        yield f"count by {column.name}", table.group_by(column.name).count()
+        quoted = '"' + column.name.replace('"', '""') + '"'
+        yield f"{column.name} LIKE", table.where(f"{quoted} LIKE '%{'_' * 30}a%'").count()
+    for column in texts[:1]:
+        for name in numbers[:1]:
+            yield f"median {name} by {column.name}", table.group_by(column.name).median(name)
 
 
 @dataclass(frozen=True)
