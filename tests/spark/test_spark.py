@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import random
 import re
+import threading
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
@@ -18,6 +20,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import sordino as sd
+from sordino.engines.port import Stop
 from sordino.engines.spark import Spark
 from sordino.engines.spark_session import active_session
 from sordino.errors import QueryError, ReleaseFailed
@@ -216,3 +219,29 @@ def test_a_closed_engine_and_a_question_it_cannot_say_are_refused(spark: Any) ->
     with pytest.raises(QueryError, match="several columns"):
         Spark(twice, (VALUE,))
     assert FRAMES  # every frame of the tables was checked before it was asked, in test_spark_is_an_engine
+
+
+def test_a_release_that_never_ends_is_stopped_and_the_next_one_is_served(spark: Any) -> None:
+    stop, inside, found = Stop(), threading.Event(), []
+    frame = Frame(PrivacyUnit(), columns=(AGE,))
+
+    def look(engine: Any) -> None:
+        try:
+            with stop.listening(), engine.bounded(frame, SALT) as bounded:
+                inside.set()
+                bounded._cursor._session.range(0, 10**13).selectExpr("sum(hash(id * id))").collect()
+        except Exception as error:
+            found.append(error)
+
+    with Spark(spark.createDataFrame(pa.table({"age": [1, 2, 4]})), (AGE,)) as engine:
+        thread = threading.Thread(target=look, args=(engine,))
+        thread.start()
+        assert inside.wait(120)
+        end = time.monotonic() + 120
+        while thread.is_alive():
+            assert time.monotonic() < end, "it goes on"
+            stop.now()
+            thread.join(0.2)
+        assert found
+        assert total(engine, frame, ROWS) == [[3]]
+    assert left_behind(spark) == (0, [])
