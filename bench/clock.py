@@ -1,7 +1,7 @@
-"""Whether the server's clock tells one person's presence: the same paid question to two servers that differ in one person, and nothing else.
+"""Whether the server's clock tells one person's presence: the same paid question to two servers that differ in one person.
 
-python bench/clock.py [--attack note,rows,patterns] [--source csv,plain,dictionary] [--rounds 600] [--analysts 10] [--deadline-ms N] [--rows N]
-                      [--save FILE] [--pool FILE ...]
+python bench/clock.py [--attack note,rows,patterns] [--source csv,plain,dictionary] [--rounds 600] [--analysts 10] [--deadline-ms N]
+                      [--rows N] [--save FILE] [--pool FILE ...]
 
 Three attacks, each with work that an analyst chose so that it is slow only if the person is there:
   note      SUM(CASE WHEN note LIKE '%' + 7,700 x '_' + 'Q%' ...) WHERE the guess; the person's note has 100,000 characters
@@ -9,8 +9,8 @@ Three attacks, each with work that an analyst chose so that it is slow only if t
   patterns  28 counts of LIKE patterns with underscores, WHERE the guess; the person has 2,000 rows with long notes
 
 Every answer is bought at the floor, a ten-thousandth of the cap. Each round asks both servers at once and notes how long the answers took.
-The verdict is the area under the curve of telling the two apart by that time: 0.5 is chance. Without --deadline-ms the settings are the default.
-Rounds are spread over the sources and over so many analysts at a time.
+The verdict is the area under the curve of telling the two apart by that time: 0.5 is chance. Without --deadline-ms the settings are the
+default ones. Rounds are spread over the sources and over so many analysts at a time.
 """
 
 from __future__ import annotations
@@ -76,14 +76,19 @@ PERSON = {  # rows and note of the person who is there or not
     "rows": (1_000_000, "'fine'"),
     "patterns": (2_000, "repeat('a', 4000)"),
 }
-WRITTEN = {"csv": ("csv", "(HEADER)"), "plain": ("parquet", "(FORMAT parquet, DICTIONARY_SIZE_LIMIT 1)"), "dictionary": ("parquet", "(FORMAT parquet)")}
+WRITTEN = {
+    "csv": ("csv", "(HEADER)"),
+    "plain": ("parquet", "(FORMAT parquet, DICTIONARY_SIZE_LIMIT 1)"),
+    "dictionary": ("parquet", "(FORMAT parquet)"),
+}
 
 
 def write(folder: Path, attack: str, source: str, *, there: bool, server: str, many: int) -> Path:
     """A dataset file and its source, with the person or without."""
     kind, options = WRITTEN[source]
-    everybody = f"""SELECT 'p' || i AS person, CAST(hash(i) % 100000 AS INTEGER) AS cost, ['f', 'm', 'x'][1 + CAST(hash(i + 1) % 3 AS INTEGER)] AS sex,
-        'seen ' || md5(CAST(i AS VARCHAR)) AS note FROM range({PEOPLE}) AS t(i)"""
+    everybody = f"""SELECT 'p' || i AS person, CAST(hash(i) % 100000 AS INTEGER) AS cost,
+        ['f', 'm', 'x'][1 + CAST(hash(i + 1) % 3 AS INTEGER)] AS sex, 'seen ' || md5(CAST(i AS VARCHAR)) AS note 
+        FROM range({PEOPLE}) AS t(i)"""
     rows, note = PERSON[attack]
     person = f"SELECT 'somebody', 77777, 'x', {note} FROM range({many if attack == 'rows' else rows}) AS t(i)"
     file = folder / f"clock.{kind}"
@@ -125,7 +130,7 @@ def ask(url: str, token: str, path: str, body: Any, key: str = "") -> tuple[int,
             return error.code, json.loads(error.read())
 
 
-def rounds(attack: str, source: str, number: int, analysts: int, server: str, many: int) -> list[tuple[float, float]]:
+def rounds(attack: str, source: str, number: int, *, analysts: int, server: str, many: int) -> list[tuple[float, float]]:
     """Seconds of each answer without the person and with it."""
     with tempfile.TemporaryDirectory() as place:
         worlds = []
@@ -141,7 +146,8 @@ def rounds(attack: str, source: str, number: int, analysts: int, server: str, ma
 
             def paid(world: int, who: int, turn: int, seconds: list[float]) -> None:
                 start = time.perf_counter()
-                status, said = ask(urls[world], tokens[world][who], f"/v1/plans/{plans[world]['id']}/release", {"epsilon": FLOOR, "fresh": True}, f"k{turn}")
+                place, wish = f"/v1/plans/{plans[world]['id']}/release", {"epsilon": FLOOR, "fresh": True}
+                status, said = ask(urls[world], tokens[world][who], place, wish, f"k{turn}")
                 seconds[world] = time.perf_counter() - start
                 if status != 200:
                     print(f"# {attack} {source} world {world}: {status} {said.get('code')} {said.get('detail')}", flush=True)
@@ -213,11 +219,13 @@ def main() -> None:
         pooled: list[list[float]] = []
         for source in sources:
             analysts = 1 if attack == "rows" else given.analysts
-            found = np.array(rounds(attack, source, -(-given.rounds // len(sources)), analysts, server, given.rows))
+            number = -(-given.rounds // len(sources))
+            found = np.array(rounds(attack, source, number, analysts=analysts, server=server, many=given.rows))
             kept = found[~np.isnan(found).any(axis=1)]
             middle = np.median(kept, axis=0) if len(kept) else (np.nan, np.nan)
             told = area(kept[:, 0], kept[:, 1]) if len(kept) else np.nan
-            print(f"{attack:9} {source:11} {len(kept):4} rounds  median {middle[0]:.4f} s and {middle[1]:.4f} s  AUC {told:.3f}", flush=True)
+            times = f"median {middle[0]:.4f} s and {middle[1]:.4f} s"
+            print(f"{attack:9} {source:11} {len(kept):4} rounds  {times}  AUC {told:.3f}", flush=True)
             pooled += kept.tolist()
             if given.save:
                 with given.save.open("a", encoding="utf-8") as file:

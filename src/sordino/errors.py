@@ -106,7 +106,7 @@ FIXES: dict[str, str] = {
     "SRD-508": "Ask again with the same Idempotency-Key once it is approved; cheaper releases need no approval.",
     "SRD-509": "Ask for less accuracy under a new Idempotency-Key, or talk to the owner.",
     "SRD-510": "Ask for less at once: fewer statistics, groups and columns, shorter LIKE patterns. The message says what is allowed.",
-    "SRD-511": "Recorded answers are still free. The owner raises deadline_ms and starts the server again; sordino check --time proposes one.",
+    "SRD-511": "Recorded answers are still free. The owner raises deadline_ms and restarts the server; sordino check --time proposes one.",
     "SRD-601": "Restore a whole copy of the ledger and adopt it: sordino ledger adopt.",
     "SRD-602": "If this ledger is the right one, the owner adopts it and writes off what may be missing: sordino ledger adopt.",
     "SRD-603": "Free the disk, fix the permissions or the connection, and ask again.",

@@ -76,10 +76,9 @@ def test_postgres_stops_and_goes_on(postgres: Any) -> None:
 
 
 def test_another_release_of_the_same_engine_is_not_stopped() -> None:
-    with open_source(TABLE, (AGE,)) as engine:
-        with Stop().listening(), engine.bounded(FRAME, SALT) as mine:
-            stopped(engine, lambda bounded: bounded._cursor.execute(HOURS).fetchall())
-            assert int(mine.ask(Totals((ROWS,))).values[ROWS][0]) == 3
+    with open_source(TABLE, (AGE,)) as engine, Stop().listening(), engine.bounded(FRAME, SALT) as mine:
+        stopped(engine, lambda bounded: bounded._cursor.execute(HOURS).fetchall())
+        assert int(mine.ask(Totals((ROWS,))).values[ROWS][0]) == 3
 
 
 def test_without_a_listener_nothing_is_kept_and_a_way_that_fails_is_no_failure() -> None:

@@ -1,4 +1,4 @@
-"""Deadlines: public facts alone say when an answer leaves; what misses four of them is stopped, and the dataset pauses until its owner acts."""
+"""Deadlines: public facts alone say when an answer leaves; what misses four is stopped, and the dataset pauses until its owner acts."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from sordino.session.opening import open_dataset
 from .hall import Still, Visitor, people, write
 
 COUNT = "SELECT COUNT(*) AS n FROM admissions"
+HOURS = "SELECT count(*) FROM range(1000000000) a, range(1000000000) b WHERE hash(a.range + b.range) = 1"
 
 
 def timed(seconds):
@@ -91,7 +92,7 @@ def seconds(opened, sql, rows=ROWS):
             "SELECT SUM(CASE WHEN ward LIKE '%a' THEN cost ELSE 0 END) AS s FROM admissions",
             f"SELECT SUM(CASE WHEN ward LIKE '%{'_' * 90}a' THEN cost ELSE 0 END) AS s FROM admissions",
         ),
-        ("SELECT AVG(cost) AS s FROM admissions WHERE age IN (1, 2)", "SELECT AVG(cost) AS s FROM admissions WHERE age IN (1, 2, 3, 4, 5, 6)"),
+        ("SELECT AVG(cost) AS s FROM admissions WHERE age IN (1)", "SELECT AVG(cost) AS s FROM admissions WHERE age IN (1, 2, 3, 4)"),
     ],
 )
 def test_a_question_with_more_work_has_a_later_deadline(opened, less, more):
@@ -133,7 +134,7 @@ def test_deadlines_scale_with_the_declared_deadline_and_the_declared_rows(tmp_pa
             facts = hall.ask("GET", "/v1/datasets", token).json()[0]
             assert (facts["deadline_ms"], facts["tables"][0]["most_rows"]) == (100, rows)
     counts = [found[rows, COUNT] for rows in (1_000, 5_000_000)]
-    assert 0.1 <= min(counts)
+    assert min(counts) >= 0.1
     assert max(counts) < 0.2, "a plain question takes about the declared deadline, whatever the table"
     grouped = "SELECT ward, COUNT(*) AS n FROM admissions GROUP BY ward"
     assert found[1_000, grouped] < found[5_000_000, grouped], "where rows cost next to nothing, so do their groups"
@@ -162,7 +163,7 @@ def test_what_the_owner_has_not_declared_has_a_fixed_default_and_a_line_at_the_s
     assert [line["said"].split(":")[0] for line in said] == ["no deadline_ms is declared", "table admissions declares no most_rows"]
 
 
-@pytest.mark.parametrize(("number", "up"), [(0.3, 1), (1, 1), (1.1, 2), (2.1, 5), (5.5, 10), (11, 20), (499, 500), (1_000, 1_000), (30_001, 50_000)])
+@pytest.mark.parametrize(("number", "up"), [(0.3, 1), (1, 1), (1.1, 2), (2.1, 5), (5.5, 10), (11, 20), (499, 500), (1_000, 1_000)])
 def test_proposals_are_on_a_coarse_scale(number, up):
     assert round_up(number) == up
 
@@ -277,7 +278,7 @@ def test_a_statement_that_would_run_for_hours_is_stopped_at_the_fourth_deadline(
             def bounded(self, *given):
                 with engine.bounded(*given) as rows:
                     try:
-                        rows._cursor.execute("SELECT count(*) FROM range(1000000000) a, range(1000000000) b WHERE hash(a.range + b.range) = 1")
+                        rows._cursor.execute(HOURS)
                     finally:
                         ended.append(time.monotonic())
                     yield rows

@@ -48,7 +48,8 @@ def test_a_price_below_the_floor_is_refused_for_nothing_and_one_at_it_is_sold(so
     assert hall.pay(token, COUNT, "at", epsilon=str(least), fresh=True).status_code == 200
     spent = house.datasets["hospital"].ledger.budget
     if "declared" not in kind:
-        assert spent.tally.spent.loss >= spent.filter.cap.loss / SHARE * (1 - Fraction(1, 10**6)), "a ten-thousandth of the cap, in its unit"
+        least = spent.filter.cap.loss / SHARE * (1 - Fraction(1, 10**6))
+        assert spent.tally.spent.loss >= least, "a ten-thousandth of the cap, in the unit of the book"
 
 
 def test_a_wish_that_needs_less_is_sold_at_the_floor_and_says_so_everywhere(sold):

@@ -17,7 +17,7 @@ __all__ = ["check"]
 
 def check(
     file: Annotated[Path | None, typer.Argument(help="A dataset file; the one of --config or of this folder.")] = None,
-    time: Annotated[bool, typer.Option("--time", help="Measure questions on the rows and propose deadlines for the server. NOT PRIVATE.")] = False,
+    time: Annotated[bool, typer.Option("--time", help="Measure on the rows and propose deadlines for the server. NOT PRIVATE.")] = False,
 ) -> int:
     """Say in plain words what a dataset file promises, and what looks wrong. Reads no rows, but for --time.
 

@@ -179,7 +179,8 @@ class _Reader(Document):
         return PrivacyUnit(self.word(("privacy", "unit_column"), people["unit_column"]), relation, **limits)
 
     def budget(self, said: dict[str, Any]) -> Allowance:
-        here = self.table(said, ("budget",), ("epsilon", "delta", "accounting", "max_per_release", "least_epsilon", "analysts"), needed=("epsilon",))
+        known = ("epsilon", "delta", "accounting", "max_per_release", "least_epsilon", "analysts")
+        here = self.table(said, ("budget",), known, needed=("epsilon",))
         rule = here.get("accounting", "pure")
         if rule not in ("pure", "zcdp"):
             self.refuse(("budget", "accounting"), f"accounting is {shown(rule)}.", 'Use "pure" or "zcdp".')
@@ -195,7 +196,7 @@ class _Reader(Document):
         least = self.at(("budget", "least_epsilon"), as_epsilon, here["least_epsilon"]) if "least_epsilon" in here else None
         whole = self.at(("budget", "epsilon"), as_epsilon, here["epsilon"])
         if least is not None and least > min(whole, most or whole):
-            self.refuse(("budget", "least_epsilon"), "least_epsilon is more than one release may cost.", "Lower it: nothing could be released.")
+            self.refuse(("budget", "least_epsilon"), "least_epsilon is more than one release may cost.", "Lower it.")
         return Allowance(whole, delta, rule, most, MappingProxyType(purses), least)
 
     def source(self, said: dict[str, Any], name: str, unit: PrivacyUnit) -> Source:

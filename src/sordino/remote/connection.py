@@ -191,7 +191,8 @@ def _fetched(request: Request) -> tuple[int, bytes]:
     if cut.is_set():
         raise Unclear("SRD-507", f"the server did not answer within {LONGEST:g} s.", "Ask its owner.")
     if len(content) > LARGEST:
-        raise Unclear("SRD-507", f"the server's answer is larger than {LARGEST:,} bytes.", "Ask for fewer groups, or its owner.", final=True)
+        what = f"the server's answer is larger than {LARGEST:,} bytes."
+        raise Unclear("SRD-507", what, "Ask for fewer groups, or its owner.", final=True)
     return status, content
 
 
@@ -211,7 +212,8 @@ def _shaped(read: Callable[[], T]) -> T:
     except SordinoError:
         raise
     except WRONG:
-        raise Unclear("SRD-507", "the server's answer is not one of this API.", "Check the address, and ask its owner.", final=True) from None
+        what = "the server's answer is not one of this API."
+        raise Unclear("SRD-507", what, "Check the address, and ask its owner.", final=True) from None
 
 
 def _preview(said: dict[str, Any]) -> Preview:

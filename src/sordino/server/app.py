@@ -1,4 +1,7 @@
-"""The application: datasets behind a desk and a guard, with a deadline for every release. Pinned draws and clocks enter here, in Python, and nowhere else."""
+"""The application: datasets behind a desk and a guard, a deadline for every release.
+
+Pinned draws and clocks enter here, in Python, and nowhere else.
+"""
 
 from __future__ import annotations
 

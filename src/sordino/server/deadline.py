@@ -5,14 +5,15 @@ deadline of a plan is a public price in seconds: what the plan would cost, by th
 texts of `max_length` characters, in units of a plain question (a count of that table), which the owner says takes at most `deadline_ms`.
 
 The model. One row costs READ nanoseconds for each column, a little more for each character a text may have; BOUND where people have
-limits; GROUP for each group column; NODE for each part of an expression or a condition; STEP for each pair of a character of a LIKE pattern and
-a character of a text, which is the most its matching takes; SCAN for each further question of the conversation. One draw costs DRAW, in each
-group CELL. A release costs FIXED. These constants were fitted to the slowest of three kinds of files on a small machine, and only their ratios
-matter: what a unit takes is `deadline_ms`. Private groups are as many as rows of `most_rows` can lift over the threshold.
+limits; GROUP for each group column; NODE for each part of an expression or a condition; STEP for each pair of a character of a LIKE
+pattern and a character of a text, which is the most its matching takes; SCAN for each further question of the conversation. One draw
+costs DRAW, in each group CELL. A release costs FIXED. These constants were fitted to the slowest of three kinds of files on a small
+machine, and only their ratios matter: what a unit takes is `deadline_ms`. Private groups are as many as the rows can lift over the
+threshold.
 
-An answer that is not ready at its deadline leaves at the fourth, the only other time there is. What is not ready then is stopped, its charge
-stands, and the dataset takes no new releases until its owner has raised the deadline. A late answer tells one bit, so the owner's log
-counts them, and after LATE of them the dataset pauses too. Both are kept beside the dataset file: a restart forgets nothing.
+An answer that is not ready at its deadline leaves at four times it, the only other time there is. What is not ready then is stopped,
+its charge stands, and the dataset takes no new releases until its owner has raised the deadline. A late answer tells one bit, so they are
+counted, and after LATE of them the dataset pauses too. Both are kept beside the dataset file: a restart forgets nothing.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def plain(rows: int) -> float:
 
 def work(plan: Settled, columns: Mapping[str, Column], rows: int) -> float:
     """The model's seconds of a rehearsed plan on a table of so many rows: a function of public facts alone."""
-    own, *counted = plan.frames
+    _, *counted = plan.frames
     opened = counted if plan.plan.keys is None and all(part.counted for part in plan.plan.draws) else plan.frames
     each = sum(_row(frame, columns) for frame in opened) + SCAN * max(0, plan.scans - len(opened))
     return FIXED + rows * each * 1e-9 + len(plan.plan.parts) * DRAW + max(1, len(plan.names)) * _groups(plan, rows) * CELL
@@ -221,15 +222,17 @@ class Deadlines:
         largest = max(self.rows(name) for name, item in self.declared.tables.items() if not item.public)
         found = self.plain_ms * max(1.0, work(plan, table.columns, self.rows(table.name)) / plain(largest))
         if found > self.longest_ms:
-            what = f"by its columns, patterns, statistics and groups this question would take {found / 1000:,.1f} s on {self.rows(table.name):,} "
+            rows, why = self.rows(table.name), "by its columns, patterns, statistics and groups"
+            what = f"{why} this question would take {found / 1000:,.1f} s on {rows:,} rows."
             fix = f"The owner allows {self.longest_ms / 1000:g} s: ask for less at once, with shorter patterns."
-            raise Refusal(422, "SRD-510", f"{what}rows.", fix)
+            raise Refusal(422, "SRD-510", what, fix)
         return found / 1000
 
     def admit(self) -> None:
         """Let a release pass to its charge, unless the dataset pauses. The text is always the same."""
         if self.pause.paused:
-            raise Refusal(503, "SRD-511", "this dataset takes no new releases at present.", "Recorded answers are still free; ask the owner.")
+            what = "this dataset takes no new releases at present."
+            raise Refusal(503, "SRD-511", what, "Recorded answers are still free; ask the owner.")
 
     @property
     def pause(self) -> Pause:

@@ -1,4 +1,4 @@
-"""The desk where releases are paid: one at a time for each analyst, each at its deadline, and nobody is turned away while a charge is open."""
+"""The desk where releases are paid: one at a time for each analyst, each at its deadline, none turned away while its charge is open."""
 
 from __future__ import annotations
 
