@@ -87,7 +87,7 @@ def write(folder: Path, attack: str, source: str, *, there: bool, server: str, m
     """A dataset file and its source, with the person or without."""
     kind, options = WRITTEN[source]
     everybody = f"""SELECT 'p' || i AS person, CAST(hash(i) % 100000 AS INTEGER) AS cost,
-        ['f', 'm', 'x'][1 + CAST(hash(i + 1) % 3 AS INTEGER)] AS sex, 'seen ' || md5(CAST(i AS VARCHAR)) AS note 
+        ['f', 'm', 'x'][1 + CAST(hash(i + 1) % 3 AS INTEGER)] AS sex, 'seen ' || md5(CAST(i AS VARCHAR)) AS note
         FROM range({PEOPLE}) AS t(i)"""
     rows, note = PERSON[attack]
     person = f"SELECT 'somebody', 77777, 'x', {note} FROM range({many if attack == 'rows' else rows}) AS t(i)"

@@ -73,7 +73,7 @@ def people(number: int = 1200) -> list[str]:
 
 def write(folder: Path, *, name: str = "hospital", rows: list[str] | None = None, **facts: Any) -> Path:
     """A dataset file and its source."""
-    said = {"epsilon": 3, "ceiling": "", "floor": "", "purses": PURSES, "deadline": 2_000, "approve": "", "ledger": f"{name}.ledger"} | facts
+    said = {"epsilon": 3, "floor": "", "ceiling": "", "purses": PURSES, "deadline": 2000, "approve": "", "ledger": f"{name}.ledger"} | facts
     source = "\n".join(["patient,cost,age,sex,ward", *(people() if rows is None else rows), ""])
     (folder / f"{name}.csv").write_text(source, encoding="utf-8")
     file = folder / f"{name}.toml"

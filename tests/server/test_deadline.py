@@ -156,7 +156,7 @@ def test_a_question_dearer_than_the_owner_allows_is_refused_for_nothing_and_says
 
 def test_what_the_owner_has_not_declared_has_a_fixed_default_and_a_line_at_the_start(tmp_path, caplog):
     file = write(tmp_path)
-    file.write_text(file.read_text().replace("deadline_ms = 2000", "").replace("deadline_ms = 2_000", ""))
+    file.write_text(file.read_text().replace("deadline_ms = 2000", ""))
     with caplog.at_level(logging.INFO, "sordino.server"), visited(file, limits=Limits()) as hall:
         assert deadlines(hall).plain_ms == PLAIN
     said = [line for record in caplog.records if (line := json.loads(record.getMessage()))["event"] == "undeclared"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import random
 import re
 import threading
@@ -31,6 +32,7 @@ from sordino.lab.engine_check import SALT, checked
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
 from sordino.schema.frame import Frame
+from sordino.schema.predicate import Like, Name
 from sordino.summaries.totals import Item, Ranks, Totals
 from sordino.summaries.window import rank_window
 
@@ -245,3 +247,30 @@ def test_a_release_that_never_ends_is_stopped_and_the_next_one_is_served(spark: 
         assert found
         assert total(engine, frame, ROWS) == [[3]]
     assert left_behind(spark) == (0, [])
+
+
+def test_a_pattern_means_what_it_means_elsewhere_and_never_takes_long(spark: Any) -> None:
+    """Spark's own LIKE with several percent signs goes back and forth through a text of equal letters for years."""
+    words = random.Random(3)
+    texts = ["".join(words.choice("ab.\\[(*\n ä😀^$") for _ in range(words.randrange(9))) for _ in range(60)] + ["a" * 256, "ab" * 128]
+    patterns = ["".join(words.choice("ab%%%__.\\[(*\n ä😀^$-") for _ in range(words.randrange(1, 9))) for _ in range(60)]
+    patterns += ["%" + "a_%" * many + "_b" for many in (2, 8, 32)]
+    note = Column("note", "cat")
+    with Spark(spark.createDataFrame(pa.table({"note": texts})), (note,)) as engine:
+        frame = Frame(PrivacyUnit(), counted=tuple(Like(Name("note"), pattern) for pattern in patterns))
+        start = time.monotonic()
+        found = total(engine, frame, *(Item("counted", index=i) for i in range(len(patterns))))
+        assert time.monotonic() - start < 120
+    for pattern, (number,) in zip(patterns, found, strict=True):
+        assert number == sum(like(text, pattern) for text in texts), pattern
+
+
+def like(text: str, pattern: str) -> bool:
+    """Whether a text is like a pattern, by the plain recurrence."""
+    row = [True] + [False] * len(text)
+    for sign in pattern:
+        if sign == "%":
+            row = list(itertools.accumulate(row, lambda before, here: before or here))
+        else:
+            row = [False] + [row[i] and sign in ("_", text[i]) for i in range(len(text))]
+    return row[-1]
