@@ -9,9 +9,12 @@ import time
 from contextlib import contextmanager
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from scipy.stats import rankdata
 
+from engines.test_conformance import stored
+from ledger.conftest import POSTGRES, postgres  # noqa: F401
 from sordino.server import desk
 from sordino.server.app import Limits
 from sordino.server.deadline import FACTOR, LATE, PLAIN, ROWS, plain, round_up, work
@@ -331,6 +334,39 @@ def test_work_that_cannot_be_stopped_is_answered_without_and_its_late_answer_is_
     finally:
         go.set()
         hall.close()
+
+
+@POSTGRES
+def test_rows_in_postgres_have_deadlines_and_are_stopped_too(tmp_path, postgres):  # noqa: F811
+    rows = [dict(zip(("patient", "cost", "age", "sex", "ward"), line.split(","), strict=True)) for line in people(200)]
+    source = stored(postgres.address, pa.Table.from_pylist(rows))
+    file = write(tmp_path, deadline=1_000)
+    file.write_text(file.read_text().replace('"hospital.csv"', json.dumps(source)))
+    slow = threading.Event()
+
+    def endless(plan, ledger, engine, **named):
+        class Endless:
+            @contextmanager
+            def bounded(self, *given):
+                with engine.bounded(*given) as found:
+                    if slow.is_set():
+                        found._cursor._connection.execute("SELECT pg_catalog.pg_sleep(600)")
+                    yield found
+
+        return execute(plan, ledger, Endless(), **named)
+
+    with visited(file, execute=endless, limits=timed(0.8)) as hall:
+        token = hall.token()
+        like = f"SELECT SUM(CASE WHEN ward LIKE '%{'_' * 7_000}Q%' THEN 1 ELSE 0 END) AS s FROM admissions WHERE age > 7"
+        for key, sql in (("count", COUNT), ("like", like)):
+            start = time.monotonic()
+            answer, _ = asked(hall, token, key, sql)
+            assert answer.status_code == 200, answer.text
+            assert time.monotonic() - start >= 0.8
+        slow.set()
+        answer, _ = asked(hall, token, "slow", f"{COUNT} WHERE age > 3")
+        assert (answer.status_code, answer.json()["code"]) == (500, "SRD-401")
+        assert asked(hall, token, "paused", f"{COUNT} WHERE age > 4")[0].json()["code"] == "SRD-511"
 
 
 # one at a time
