@@ -250,7 +250,7 @@ def test_a_release_that_never_ends_is_stopped_and_the_next_one_is_served(spark: 
 
 
 def test_a_pattern_means_what_it_means_elsewhere_and_never_takes_long(spark: Any) -> None:
-    """Spark's own LIKE with several percent signs goes back and forth through a text of equal letters for years."""
+    """Spark's own LIKE with several percent signs goes back and forth through a text of equal letters."""
     words = random.Random(3)
     texts = ["".join(words.choice("ab.\\[(*\n ä😀^$") for _ in range(words.randrange(9))) for _ in range(60)] + ["a" * 256, "ab" * 128]
     patterns = ["".join(words.choice("ab%%%__.\\[(*\n ä😀^$-") for _ in range(words.randrange(1, 9))) for _ in range(60)]

@@ -134,7 +134,7 @@ def _huge(x: str) -> str:
 def _steady(pattern: str) -> str:
     """A LIKE pattern as a regular expression that never goes back: each part is taken where it first fits, which leaves most to the rest.
 
-    Spark's own translation tries every place of every part, and a text of 256 equal letters keeps it busy for years.
+    Spark's own translation tries every place of every part again for every place of the one before.
     """
     first, *middle, last = (re.sub(r"[^\w\s]", r"\\\g<0>", part, flags=re.ASCII).replace("_", ".") for part in re.split("%+", pattern))
     return rf"(?s)\A{first}{''.join(f'(?>.*?{part})' for part in middle)}.*{last}\z"
