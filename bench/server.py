@@ -49,12 +49,12 @@ age = {{ type = "int", bounds = [0, 120] }}
 
 
 def serve(file: str, port: int) -> None:
-    """The server as the command line starts it, without the grid in time and without a limit on how often one may ask."""
+    """The server as the command line starts it, without deadlines and without a limit on how often one may ask."""
     from sordino.cli.serve import _run, _write_log
     from sordino.server.app import Limits, create_app
 
     _write_log(Path(file).with_suffix(".log"))
-    _run(create_app(file, limits=Limits(rate=1e9, burst=1e9, tick=0)), "127.0.0.1", port, "datasets")
+    _run(create_app(file, limits=Limits(rate=1e9, burst=1e9, deadline=0)), "127.0.0.1", port, "datasets")
 
 
 class Served:

@@ -107,6 +107,7 @@ MISTAKES: dict[str, str] = {
 }
 
 REQUESTS: dict[str, str] = {
+    "SRD-305": "POST /v1/plans/{id}/release for epsilon 0.00001, where a release costs at least a ten-thousandth of the cap.",
     "SRD-501": "GET /v1/datasets without a token.",
     "SRD-502": "GET /v1/ledger with the token of an analyst.",
     "SRD-503": 'POST /v1/plans with {"question": 1}.',
@@ -116,4 +117,6 @@ REQUESTS: dict[str, str] = {
     "SRD-507": "POST /v1/plans/{id}/release while the server has a fault of its own.",
     "SRD-508": "POST /v1/plans/{id}/release for a price above the owner's approve_above.",
     "SRD-509": "The same again after the owner refused it.",
+    "SRD-510": "POST /v1/plans/{id}/release of twenty sums over LIKE patterns of two hundred characters.",
+    "SRD-511": "POST /v1/plans/{id}/release after a release that was not ready after four deadlines.",
 }

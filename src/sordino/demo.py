@@ -44,6 +44,7 @@ delta = 1e-6
 [tables.admissions]
 source = "admissions.csv"
 size = 4_000
+most_rows = 50_000
 [tables.admissions.columns]
 person = { type = "id" }
 zip = { type = "cat", keys = "private" }
@@ -52,6 +53,7 @@ sex = { type = "cat", values = ["f", "m", "x"] }
 diagnosis = { type = "cat", keys = "private" }
 cost = { type = "int", bounds = [0, 100_000] }
 [server]
+deadline_ms = 1_000
 approve_above = 1
 """
 

@@ -46,6 +46,7 @@ CODES: dict[str, str] = {
     "SRD-302": "the analyst's purse does not allow this release",
     "SRD-303": "the release costs more than one release may",
     "SRD-304": "a new ledger needs a budget",
+    "SRD-305": "the price is below the least the owner sells",
     "SRD-401": "charged, but the answer could not be computed or recorded",
     "SRD-402": "charged, answer not recorded",
     "SRD-501": "the token is missing, unknown or revoked",
@@ -57,6 +58,8 @@ CODES: dict[str, str] = {
     "SRD-507": "the server failed",
     "SRD-508": "the release waits for the owner's approval",
     "SRD-509": "the owner refused this release",
+    "SRD-510": "the question takes longer than the owner allows",
+    "SRD-511": "the dataset takes no new releases at present",
     "SRD-601": "the ledger's hash chain is broken",
     "SRD-602": "the ledger is behind its witness, moved, or its witness is missing",
     "SRD-603": "the ledger cannot be written durably",
@@ -90,6 +93,7 @@ FIXES: dict[str, str] = {
     "SRD-302": "Ask the owner for a larger purse, or recall an answer that is recorded already.",
     "SRD-303": "Ask for less accuracy: one release may not cost more than the owner's ceiling.",
     "SRD-304": "Give budget=sd.Budget(epsilon=3) when the ledger is made.",
+    "SRD-305": "Ask with the floor or more, which the message names, or for a recorded answer, which is free.",
     "SRD-401": "Ask again as a new release. The owner's log, if there is one, says what went wrong.",
     "SRD-402": "Ask again under a new request id; that is a new charge.",
     "SRD-501": "Send the token the owner gave you: Authorization: Bearer srd_... The owner makes one with sordino token add NAME.",
@@ -101,6 +105,8 @@ FIXES: dict[str, str] = {
     "SRD-507": "Ask again with the same Idempotency-Key: it is charged once at most. The owner's log names the place.",
     "SRD-508": "Ask again with the same Idempotency-Key once it is approved; cheaper releases need no approval.",
     "SRD-509": "Ask for less accuracy under a new Idempotency-Key, or talk to the owner.",
+    "SRD-510": "Ask for less at once: fewer statistics, groups and columns, shorter LIKE patterns. The message says what is allowed.",
+    "SRD-511": "Recorded answers are still free. The owner raises deadline_ms and restarts the server; sordino check --time proposes one.",
     "SRD-601": "Restore a whole copy of the ledger and adopt it: sordino ledger adopt.",
     "SRD-602": "If this ledger is the right one, the owner adopts it and writes off what may be missing: sordino ledger adopt.",
     "SRD-603": "Free the disk, fix the permissions or the connection, and ask again.",
@@ -113,11 +119,11 @@ FIXES: dict[str, str] = {
 class SordinoError(Exception):
     """What happened, what to do about it, and whether anything was spent."""
 
-    spent = False
+    spent: bool | None = False  # None: nobody can say
 
     def __init__(self, code: str, what: str, fix: str = "", **facts: Any) -> None:
         self.code, self.what, self.fix, self.facts = code, what, fix, facts
-        tail = "The charge stands." if self.spent else "Nothing was spent."
+        tail = {True: "The charge stands.", False: "Nothing was spent.", None: "Whether it was charged is not known."}[self.spent]
         super().__init__(" ".join(part for part in (f"{code}: {what}", fix, tail) if part))
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -25,7 +25,7 @@ WARD = "SELECT ward, COUNT(*) AS n FROM admissions GROUP BY ward"
 def served(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SORDINO_STATE", str(tmp_path_factory.mktemp("state")))
-        file = write(tmp_path_factory.mktemp("pages"), tick=5, epsilon=5, approve="approve_above = 0.8")
+        file = write(tmp_path_factory.mktemp("pages"), epsilon=5, approve="approve_above = 0.8")
         tokens = Tokens.beside(file)
         server = Process(file)
         server.amina, server.owner = tokens.add("amina"), tokens.add("owner", "owner")

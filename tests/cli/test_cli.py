@@ -69,6 +69,41 @@ def test_init_reads_the_header_and_check_says_what_it_promises(folder, capsys):
     assert not Path("x.toml").exists()
 
 
+def test_check_measures_and_proposes_deadlines_charges_nothing_and_says_that_it_is_not_private(ready, capsys):
+    code, out, _ = run(capsys, "check", "--time")
+    assert code == 0
+    assert out.startswith("NOT PRIVATE")
+    assert "count by sex" in out.replace("\n  ", " ")
+    code, said = answer(capsys, "check", "--time")
+    assert (code, said["private"]) == (0, False)
+    assert said["rows"]["patients"] <= said["most_rows"]["patients"] / 1.25
+    for number in (said["deadline_ms"], *said["most_rows"].values()):
+        assert str(number).rstrip("0") in ("1", "2", "5")
+    assert max(item["seconds"] for item in said["measured"]) * 1000 < said["deadline_ms"]
+    assert answer(capsys, "budget")[1]["spent"] == 0
+    assert "--time measures your rows" in run(capsys, "check")[1].replace("\n  ", " ")
+    text = Path("patients.toml").read_text(encoding="utf-8")
+    rows = f"size = 900\nmost_rows = {said['most_rows']['patients']}"
+    server = f"[server]\ndeadline_ms = {said['deadline_ms']}\n"
+    Path("patients.toml").write_text(f"{text.replace('size = 900', rows)}\n{server}", encoding="utf-8")
+    assert "--time" not in run(capsys, "check")[1]
+
+
+def test_check_says_why_a_dataset_pauses_and_what_ends_it(ready, capsys):
+    from sordino.plan.dataset import read_dataset
+    from sordino.server.deadline import Deadlines
+
+    Deadlines(read_dataset("patients.toml")).missed("amina:k", 2.0, stopped=False)
+    assert "1 answers of the server missed their deadline" in run(capsys, "check")[1].replace("\n  ", " ")
+    Deadlines(read_dataset("patients.toml")).missed("amina:k", 2.0, stopped=True)
+    code, out, _ = run(capsys, "check")
+    assert code == 5
+    assert "raise deadline_ms above 2000" in out.replace("\n  ", " ")
+    text = Path("patients.toml").read_text(encoding="utf-8")
+    Path("patients.toml").write_text(f"{text}\n[server]\ndeadline_ms = 5000\n", encoding="utf-8")
+    assert run(capsys, "check")[0] == 0
+
+
 def test_a_question_is_priced_paid_and_free_the_second_time(ready, capsys):
     sql = "SELECT COUNT(*) FROM patients WHERE age >= 65"
     code, out, _ = run(capsys, "preview", sql, "--within", 60)

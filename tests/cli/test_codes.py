@@ -45,16 +45,27 @@ def denied(hall, token):
     return released(hall, token)
 
 
+def paused(hall, token):
+    """The owner looks why a release was not ready after four deadlines."""
+    hall.app.app.app.state.house.deadlines["hospital"].missed("amina:monday", 2.0, stopped=True)
+    return released(hall, token)
+
+
+SUMS = [f"SUM(CASE WHEN ward LIKE '%{'_' * 200}{i}' THEN 1 ELSE 0 END) AS s{i}" for i in range(20)]
+LONG = f"SELECT {', '.join(SUMS)} FROM admissions"
 REQUESTS = {
     "SRD-501": (lambda hall, _: hall.ask("GET", "/v1/datasets"), {}),
     "SRD-502": (lambda hall, token: hall.ask("GET", "/v1/ledger", token), {}),
     "SRD-503": (lambda hall, token: hall.ask("POST", "/v1/plans", token, json={"question": 1}), {}),
-    "SRD-504": (twice, {"limits": Limits(rate=0.001, burst=1)}),
+    "SRD-504": (twice, {"limits": Limits(rate=0.001, burst=1, deadline=0)}),
     "SRD-505": (lambda hall, token: hall.ask("GET", "/v1/plans/none/preview", token), {}),
-    "SRD-506": (released, {"limits": Limits(rate=1_000, burst=1_000, patience=0)}),
+    "SRD-506": (released, {"limits": Limits(rate=1_000, burst=1_000, patience=0, deadline=0)}),
     "SRD-507": (released, {"execute": fails}),
     "SRD-508": (released, {}),
     "SRD-509": (denied, {}),
+    "SRD-305": (lambda hall, token: hall.pay(token, "SELECT COUNT(*) FROM admissions", "monday", epsilon="0.00001"), {}),
+    "SRD-510": (lambda hall, token: hall.pay(token, LONG, "monday", epsilon="0.5"), {"limits": Limits()}),
+    "SRD-511": (paused, {}),
 }
 
 
@@ -84,8 +95,8 @@ def test_the_mistake_raises_its_error(code, tmp_path, monkeypatch):
 @pytest.mark.parametrize("code", sorted(REQUESTS))
 def test_the_request_gets_its_problem(code, tmp_path):
     request, options = REQUESTS[code]
-    approval = "5\napprove_above = 0.1" if code in ("SRD-508", "SRD-509") else 5
-    hall = Visitor(write(tmp_path, rows=["p1,20,30,f,north"], tick=approval), **options)
+    approve = "approve_above = 0.1" if code in ("SRD-508", "SRD-509") else ""
+    hall = Visitor(write(tmp_path, rows=["p1,20,30,f,north"], approve=approve), **options)
     try:
         answer = request(hall, hall.token())
         assert answer.headers["content-type"] == "application/problem+json"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,19 @@ def test_a_pattern_sees_no_more_than_the_cut_text(tmp_path: Path, postgres: Any)
         assert counts(engine, Frame(PrivacyUnit(), where=Like(Name("note"), "%b")))[1] == [0]
         assert counts(engine, Frame(PrivacyUnit(), where=Like(Name("note"), "%" + "_" * 257)))[1] == [0]
         assert counts(engine, Frame(PrivacyUnit(), where=Like(Name("note"), "_" * 256)))[1] == [5]
+
+
+GREEDY = ["%" + "a_%" * many + "_b" for many in (2, 4, 8, 16, 32)]  # tried place by place, 256 to the power of many steps
+
+
+def test_a_pattern_with_many_stars_takes_no_more_than_its_length_times_that_of_the_text(tmp_path: Path, postgres: Any) -> None:
+    note = Column("note", "cat")
+    table = pa.table({"note": ["a" * 256] * 50 + ["ab" * 128] * 50})
+    for engine in engines(table, (note,), tmp_path, postgres):
+        start = time.monotonic()
+        for pattern in GREEDY:
+            assert counts(engine, Frame(PrivacyUnit(), where=Like(Name("note"), pattern)))[1] == [50]
+        assert time.monotonic() - start < 30
 
 
 def test_numbers_are_cut_like_the_text_they_are(tmp_path: Path, postgres: Any) -> None:

@@ -20,6 +20,7 @@ from sordino.ledger import Book, Budget, open_ledger
 from sordino.privacy.cost import Cost
 
 TENTH = Cost.laplace("0.1")
+PURSES: dict[str, Any] = {"epsilon": 3, "delta": 1e-6, "accounting": "zcdp", "analysts": {"amina": 2, "bela": 1}}
 
 
 def key(text: str = "question") -> bytes:

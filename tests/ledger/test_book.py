@@ -13,7 +13,7 @@ from sordino.ledger import Budget, read_ledger, verify_export
 from sordino.privacy.cost import Cost
 from sordino.privacy.relation import PrivacyUnit
 
-from .scenes import TENTH, key, open_book
+from .scenes import PURSES, TENTH, key, open_book
 
 
 def test_ten_charges_of_a_tenth_are_exactly_one_and_the_eleventh_is_refused(where, dataset):
@@ -236,6 +236,48 @@ def test_threads_of_one_process_share_the_last_grants_without_a_double_spend(whe
         [thread.start() for thread in threads]
         [thread.join() for thread in threads]
         assert (states.count("new"), states.count("refused")) == (30, 50)
+        assert book.budget.exact["left"] == 0
+        assert book.verify()
+
+
+def test_threads_share_purses_of_a_book_that_adds_rho_without_a_double_spend(where, dataset):
+    with open_book(where, dataset=dataset, budget=Budget(**PURSES)) as book:
+        states, lock = {"amina": [], "bela": []}, threading.Lock()
+
+        def spend(who: int) -> None:
+            name = ("amina", "bela")[who % 2]
+            for turn in range(10):
+                try:
+                    state = book.charge(f"{who}-{turn}", key(), TENTH, name).state
+                except BudgetExceeded:
+                    state = "refused"
+                with lock:
+                    states[name].append(state)
+
+        threads = [threading.Thread(target=spend, args=(who,)) for who in range(8)]
+        [thread.start() for thread in threads]
+        [thread.join() for thread in threads]
+        assert {name: found.count("new") for name, found in states.items()} == {"amina": 20, "bela": 10}
+        assert book.budget.tally.spent.loss == sum(entry.charged.loss for entry in book.entries()) <= book.budget.filter.cap.loss
+        assert book.verify()
+
+
+def test_a_clock_that_is_set_back_changes_nothing_that_counts(durable, dataset, monkeypatch):
+    """When is written beside a charge and decides nothing: not the order, not what is left, not whether a request is known."""
+    times = iter(f"{2030 - turn}-01-01T00:00:00Z" for turn in range(100))
+    monkeypatch.setattr("sordino.ledger.clerk.now", lambda: next(times))
+    with open_book(durable, dataset=dataset, epsilon=1) as book:
+        for turn in range(5):
+            book.charge(f"k{turn}", key(str(turn)), TENTH)
+    with open_book(durable, dataset=dataset, epsilon=1) as book:
+        assert book.charge("k3", key("3"), TENTH).state == "open", "charged once, whatever the clock says"
+        for turn in range(5, 10):
+            book.charge(f"k{turn}", key(str(turn)), TENTH)
+        with pytest.raises(BudgetExceeded):
+            book.charge("k10", key("10"), TENTH)
+        entries = book.entries()
+        assert [entry.request for entry in entries] == [f"k{turn}" for turn in range(10)]
+        assert [entry.at for entry in entries] == sorted((entry.at for entry in entries), reverse=True)
         assert book.budget.exact["left"] == 0
         assert book.verify()
 

@@ -14,13 +14,17 @@ from sordino.ledger.port import InDoubt
 
 from .conftest import POSTGRES
 from .scenes import TENTH, check_promises, finish, key, open_book, start_writer
-from .test_sqlite import race
+from .test_sqlite import purse_race, race
 
 pytestmark = POSTGRES
 
 
 def test_eight_processes_racing_for_400_grants_get_exactly_400_and_nobody_starves(postgres, dataset, state, tmp_path):
     race(postgres.address, dataset, state, tmp_path)
+
+
+def test_purses_of_a_book_that_adds_rho_are_not_overspent_by_a_race(postgres, dataset, state, tmp_path):
+    purse_race(postgres.address, dataset, state, tmp_path)
 
 
 def test_killed_at_every_step_the_book_tells_the_truth(postgres, dataset, state, tmp_path):

@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 
 from sordino.errors import LedgerError
+from sordino.ledger import Budget
 from sordino.ledger.sqlite import SqliteStore
 
-from .scenes import TENTH, finish, key, open_book, start_writer
+from .scenes import PURSES, TENTH, finish, key, open_book, start_writer
 
 
 def race(where: str, dataset: str, state: Path, tmp_path: Path) -> None:
@@ -40,6 +41,31 @@ def race(where: str, dataset: str, state: Path, tmp_path: Path) -> None:
 
 def test_eight_processes_racing_for_400_grants_get_exactly_400_and_nobody_starves(tmp_path, state):
     race(str(tmp_path / "people.ledger"), "people", state, tmp_path)
+
+
+def purse_race(where: str, dataset: str, state: Path, tmp_path: Path) -> None:
+    """Six processes and two purses in a book that adds rho: each purse gives what it holds and not a grant more."""
+    open_book(where, dataset=dataset, budget=Budget(**PURSES), state=state).close()
+    go = tmp_path / "purse"
+    settings = {"where": str(where), "dataset": dataset, "state": str(state), "go": str(go), "attempts": 20}
+    writers = [start_writer("purses", who=who, **settings) for who in range(6)]
+    while len(list(tmp_path.glob("purse.*"))) < 6:
+        assert all(writer.poll() is None for writer in writers)
+        time.sleep(0.01)
+    go.touch()
+    found = [finish(writer) for writer in writers]
+    granted = {name: sum(one["granted"] for one in found if one["analyst"] == name) for name in ("amina", "bela")}
+    assert granted == {"amina": 20, "bela": 10}
+    with open_book(where, dataset=dataset, budget=Budget(**PURSES), state=state) as book:
+        spent = {name: spent for name, (spent, _) in book.budget.analysts.items()}
+        assert spent == {"amina": 2.0, "bela": 1.0}
+        assert book.budget.tally.spent.loss <= book.budget.filter.cap.loss
+        assert book.budget.tally.spent.loss == sum(entry.charged.loss for entry in book.entries())
+        assert book.verify()
+
+
+def test_purses_of_a_book_that_adds_rho_are_not_overspent_by_a_race(tmp_path, state):
+    purse_race(str(tmp_path / "people.ledger"), "people", state, tmp_path)
 
 
 def test_every_connection_is_durable_before_it_answers(tmp_path):

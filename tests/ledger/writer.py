@@ -16,9 +16,9 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import sordino.ledger.sqlite as sqlite_store
-from ledger.scenes import TENTH, check_promises, key, open_book, spend
+from ledger.scenes import PURSES, TENTH, check_promises, key, open_book, spend
 from sordino.errors import BudgetExceeded, LedgerError
-from sordino.ledger import Book, page, witness
+from sordino.ledger import Book, Budget, page, witness
 from sordino.privacy.cost import Cost
 
 
@@ -38,6 +38,20 @@ def race(*, where: str, dataset: str, epsilon: int, state: str, go: str, who: in
             granted += book.charge(f"{who}-{turn}", key(f"{who}-{turn}"), TENTH).state == "new"
     book.close()
     return {"granted": granted}
+
+
+def purses(*, where: str, dataset: str, state: str, go: str, who: int, attempts: int) -> dict[str, Any]:
+    """Spend from the purse of one of two analysts as fast as possible, in a book that adds rho."""
+    book = open_book(where, dataset=dataset, budget=Budget(**PURSES), state=state)
+    Path(f"{go}.{who}").touch()
+    while not Path(go).exists():
+        time.sleep(0.002)
+    granted, analyst = 0, ("amina", "bela")[who % 2]
+    for turn in range(attempts):
+        with suppress(BudgetExceeded):
+            granted += book.charge(f"{who}-{turn}", key(f"{who}-{turn}"), TENTH, analyst).state == "new"
+    book.close()
+    return {"analyst": analyst, "granted": granted}
 
 
 def load(*, where: str, dataset: str, epsilon: int, state: str, log: str, who: int, go: str) -> dict[str, Any]:
@@ -200,5 +214,5 @@ def read_only(where: str, state: str) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    chosen = {f.__name__: f for f in (race, load, steps, moments, file_limit, read_only)}[sys.argv[1]]
+    chosen = {f.__name__: f for f in (race, purses, load, steps, moments, file_limit, read_only)}[sys.argv[1]]
     print(json.dumps(chosen(**json.loads(sys.argv[2]))))

@@ -43,7 +43,7 @@ source = "regions.csv"
 public = true                          # may be joined
 unique = ["region"]
 [server]
-tick_ms = 500
+deadline_ms = 500
 """
 SMALL = """[dataset]
 format = 2
@@ -65,7 +65,7 @@ def _read(folder, text):
 
 def test_the_example_of_the_documentation(tmp_path):
     dataset = _read(tmp_path, EXAMPLE)
-    assert (dataset.name, dataset.version, dataset.unit_word, dataset.tick_ms, dataset.fold_ids) == (
+    assert (dataset.name, dataset.version, dataset.unit_word, dataset.deadline_ms, dataset.fold_ids) == (
         "hospital-2025",
         "1",
         "patient",
@@ -151,13 +151,13 @@ def _with(old, new):
 
 REFUSED = {
     "not toml": (EXAMPLE + "\nx = = 1", "SRD-204", "x = = 1"),
-    "twice": (EXAMPLE + "\ntick_ms = 5", "SRD-204", "not TOML"),
+    "twice": (EXAMPLE + "\ndeadline_ms = 5", "SRD-204", "not TOML"),
     "unknown section": (EXAMPLE + "\n[servers]\n", "SRD-204", "Did you mean 'server'"),
     "unknown dataset key": (_with("version =", "verion ="), "SRD-204", 'line 4: verion = "1"'),
     "unknown privacy key": (_with("max_rows", "max_row"), "SRD-204", "Did you mean 'max_rows'"),
     "unknown budget key": (_with("delta =", "detla ="), "SRD-204", "Did you mean 'delta'"),
     "unknown table key": (_with("size =", "sise ="), "SRD-204", "Did you mean 'size'"),
-    "unknown server key": (_with("tick_ms", "tick"), "SRD-204", "Did you mean 'tick_ms'"),
+    "unknown server key": (_with("deadline_ms", "deadline"), "SRD-204", "Did you mean 'deadline_ms'"),
     "unknown column key": (_with("bounds = [0", "bound = [0"), "SRD-204", 'line 24: cost = { type = "int", bound'),
     "unknown purse key": (_with("{ epsilon = 1.0 }", "{ epsilon = 1.0, delta = 1 }"), "SRD-204", "line 18"),
     "no name": (_with('name = "hospital-2025"\n', ""), "SRD-204", "lacks 'name'"),
@@ -193,7 +193,13 @@ REFUSED = {
     "max_rows true": (_with("max_rows = 8", "max_rows = true"), "SRD-204", "at least 1"),
     "size negative": (_with("12_000", "-5"), "SRD-204", "line 21"),
     "size a float": (_with("12_000", "1e4"), "SRD-204", "whole"),
-    "tick zero": (_with("tick_ms = 500", "tick_ms = 0"), "SRD-204", "whole"),
+    "a tick": (_with("deadline_ms = 500", "tick_ms = 500"), "SRD-204", "Write deadline_ms"),
+    "deadline zero": (_with("deadline_ms = 500", "deadline_ms = 0"), "SRD-204", "whole"),
+    "deadline of a day": (_with("deadline_ms = 500", "deadline_ms = 86_400_000"), "SRD-204", "600,000"),
+    "no question fits": (_with("deadline_ms = 500", "deadline_ms = 500\nlongest_ms = 400"), "SRD-204", "below deadline_ms"),
+    "most_rows a float": (_with("size = 12_000", "most_rows = 1e4"), "SRD-204", "whole"),
+    "floor zero": (_with("max_per_release = 0.5", "least_epsilon = 0"), "SRD-101", "line 16"),
+    "floor above the ceiling": (_with("max_per_release = 0.5", "max_per_release = 0.5\nleast_epsilon = 0.6"), "SRD-204", "may cost"),
     "public a word": (_with("public = true", 'public = "yes"'), "SRD-204", "true or false"),
     "public without unique": (_with('unique = ["region"]\n', ""), "SRD-204", "belong together"),
     "unique without public": (_with("public = true", "public = false"), "SRD-204", "belong together"),

@@ -29,6 +29,7 @@ max_groups = 2
 epsilon = {epsilon}
 delta = 1e-6
 {ceiling}
+{floor}
 {purses}
 [tables.admissions]
 source = "{name}.csv"
@@ -40,9 +41,10 @@ age = {{ type = "int", bounds = [0, 120] }}
 sex = {{ type = "cat", values = ["f", "m", "x"] }}
 ward = {{ type = "cat", keys = "private" }}
 [server]
-tick_ms = {tick}
+deadline_ms = {deadline}
 {approve}
 """
+QUICK = Limits(rate=10_000, burst=10_000, deadline=0)  # answers leave when they are ready
 PURSES = "[budget.analysts]\namina = { epsilon = 2 }\nbela = { epsilon = 0.5 }\nowner = { epsilon = 1 }"
 
 
@@ -59,9 +61,6 @@ class Still:
         with self._lock:
             self.time += seconds
 
-    async def sleep(self, seconds: float) -> None:
-        self.move(seconds)
-
     def wait(self, seconds: float) -> None:
         self.move(seconds)
 
@@ -74,7 +73,7 @@ def people(number: int = 1200) -> list[str]:
 
 def write(folder: Path, *, name: str = "hospital", rows: list[str] | None = None, **facts: Any) -> Path:
     """A dataset file and its source."""
-    said = {"epsilon": 3, "ceiling": "", "purses": PURSES, "tick": 5, "approve": "", "ledger": f"{name}.ledger", **facts}
+    said = {"epsilon": 3, "floor": "", "ceiling": "", "purses": PURSES, "deadline": 2000, "approve": "", "ledger": f"{name}.ledger"} | facts
     source = "\n".join(["patient,cost,age,sex,ward", *(people() if rows is None else rows), ""])
     (folder / f"{name}.csv").write_text(source, encoding="utf-8")
     file = folder / f"{name}.toml"
@@ -86,7 +85,7 @@ class Visitor:
     """An application run in a thread of its own, asked without a network; safe to use from many threads."""
 
     def __init__(self, file: Path | list[Path], **options: Any) -> None:
-        self.app = create_app(file, **{"limits": Limits(rate=10_000, burst=10_000), **options})
+        self.app = create_app(file, **{"limits": QUICK, **options})
         self.tokens = Tokens.beside(file[0] if isinstance(file, list) else file)
         self.loop = asyncio.new_event_loop()
         self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)

@@ -14,13 +14,15 @@ from pathlib import Path
 from typing import Any
 
 RUN = "from sordino.cli import main; raise SystemExit(main())"
+AT_ONCE = "import functools, sordino.server.app as app; app.Limits = functools.partial(app.Limits, deadline=0)"
 
 
 class Process:
-    """`sordino serve` as its owner starts it."""
+    """`sordino serve` as its owner starts it; answers leave when they are ready, unless deadlines are what it is about."""
 
-    def __init__(self, file: Path, *more: str) -> None:
-        command = [sys.executable, "-c", RUN, "serve", str(file), "--port", "0", "--log", str(file.with_suffix(".log")), *more]
+    def __init__(self, file: Path, *more: str, deadlines: bool = False) -> None:
+        run = RUN if deadlines else f"{AT_ONCE}; {RUN}"
+        command = [sys.executable, "-c", run, "serve", str(file), "--port", "0", "--log", str(file.with_suffix(".log")), *more]
         self.running = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=dict(os.environ))
         line = found = ""
         while not found and (line := self.running.stderr.readline()):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import time
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ import sordino
 from ledger.conftest import POSTGRES, postgres  # noqa: F401
 from sordino.cli import app
 from sordino.ledger.sqlite import SqliteStore
-from sordino.server.app import Limits, create_app
+from sordino.server.app import create_app
 
 from .hall import Visitor, write
 
@@ -58,7 +59,7 @@ def test_draws_and_clock_enter_by_arguments_in_python_and_by_nothing_else(tmp_pa
 
 
 def test_a_header_a_cookie_or_a_field_that_asks_for_a_seed_changes_nothing(tmp_path):
-    hall = Visitor(write(tmp_path, epsilon=100, purses=""), limits=Limits(rate=10_000, burst=10_000))
+    hall = Visitor(write(tmp_path, epsilon=100, purses=""))
     try:
         token, seen = hall.token(), set()
         plan = hall.plan(token, COUNT)
@@ -80,3 +81,23 @@ def test_no_dataset_or_one_twice_is_refused(tmp_path, monkeypatch, wrong):
     write(tmp_path)
     with pytest.raises(sordino.errors.QueryError, match="SRD-204"):
         create_app(wrong)
+
+
+def test_a_wall_clock_that_is_set_back_ends_no_session_and_charges_nothing_twice(tmp_path, monkeypatch):
+    """Rates, sessions and deadlines count on a clock that only grows; the wall clock is written down and nothing more."""
+    real, back = time.time, iter(range(0, 10**9, 86_400))
+    hall = Visitor(write(tmp_path))
+    try:
+        token = hall.token()
+        monkeypatch.setattr(time, "time", lambda: real() - next(back))
+        monkeypatch.setattr("sordino.ledger.clerk.now", lambda: f"{2020 - next(back) // 86_400 % 1000:04d}-01-01T00:00:00Z")
+        first = hall.pay(token, COUNT, "k", epsilon="0.5")
+        again = hall.pay(token, COUNT, "k", epsilon="0.5")
+        assert (first.status_code, again.content) == (200, first.content)
+        assert hall.pay(token, COUNT, "other", epsilon="1", fresh=True).status_code == 200
+        form = {"Content-Type": "application/x-www-form-urlencoded"}
+        assert hall.ask("POST", "/login", content=f"token={token}".encode(), headers=form).status_code == 303
+        assert hall.ask("GET", "/history").status_code == 200
+        assert hall.spent(token) == 1.5
+    finally:
+        hall.close()

@@ -10,7 +10,6 @@ import pytest
 from sordino.errors import LedgerError
 from sordino.privacy.cost import Cost
 from sordino.server import errand
-from sordino.server.clock import Tick
 from sordino.server.errand import Timed
 
 from .hall import Still
@@ -43,7 +42,7 @@ class Book:
 def test_whoever_waits_for_the_book_makes_room():
     slots, clock = threading.Semaphore(1), Still()
     book = Book(slots)
-    timed = Timed(book, Tick(1.0, clock), slots)
+    timed = Timed(book, clock, slots, deadline=1.0)
     with timed.compute():
         assert not slots.acquire(blocking=False)
         timed.find("k")  # a look into the book takes no longer than stepping aside
@@ -61,7 +60,7 @@ def test_slow_releases_do_not_lock_quick_ones_out(monkeypatch):
     monkeypatch.setattr(errand, "CROWDED", 0.01)
     slots = threading.Semaphore(1)
     slots.acquire()  # somebody slow
-    timed = Timed(Book(slots), Tick(1.0, Still()), slots)
+    timed = Timed(Book(slots), Still(), slots, deadline=1.0)
     with timed.compute():
         assert not timed.computing
         timed.find("k")

@@ -21,7 +21,7 @@ OPERATIONS = [
 def served(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SORDINO_STATE", str(tmp_path_factory.mktemp("state")))
-        visitor = Visitor(write(tmp_path_factory.mktemp("odd"), purses="", epsilon=1000, tick=1, approve="approve_above = 5"))
+        visitor = Visitor(write(tmp_path_factory.mktemp("odd"), purses="", epsilon=1000, approve="approve_above = 5"))
         visitor.owner = visitor.token("boss", "owner")
         visitor.made = visitor.plan(visitor.owner, SQL)
         visitor.first = visitor.pay(visitor.owner, SQL, "first", epsilon=1).json()["id"]

@@ -47,7 +47,7 @@ def flood(server, token, plan, seen, *, stop, who):
 
 
 def test_killed_in_the_middle_of_releases_charges_stand_and_answers_replay(tmp_path):
-    file = write(tmp_path, purses="", epsilon=1000, tick=2)
+    file = write(tmp_path, purses="", epsilon=1000, floor="least_epsilon = 0.01")
     token = Tokens.beside(file).add("amina")
     seen: dict[str, bytes | None] = {}
     for kill in range(2):
@@ -95,16 +95,16 @@ def test_killed_in_the_middle_of_releases_charges_stand_and_answers_replay(tmp_p
 
 
 def test_a_server_that_is_stopped_finishes_what_it_charged(tmp_path):
-    file = write(tmp_path, purses="", epsilon=1000, tick=1500)
+    file = write(tmp_path, purses="", epsilon=1000, deadline=1500)
     token = Tokens.beside(file).add("amina")
-    server = Process(file)
+    server = Process(file, deadlines=True)
     found = []
     try:
         plan = json.loads(server.ask("POST", "/v1/plans", token, {"sql": "SELECT SUM(cost) AS s FROM admissions"})[1])["id"]
         ask = threading.Thread(target=lambda: found.append(server.ask("POST", f"/v1/plans/{plan}/release", token, {"epsilon": 1}, "k")))
         ask.start()
         with read_ledger(tmp_path / "hospital.ledger") as book:
-            until(lambda: book.spent == 1)  # charged, and waiting for the grid
+            until(lambda: book.spent == 1)  # charged, and waiting for its deadline
     finally:
         assert server.stop() in (0, -15)  # the signal is passed on once everything is sealed
     ask.join()
@@ -114,7 +114,7 @@ def test_a_server_that_is_stopped_finishes_what_it_charged(tmp_path):
 
 
 def test_connect_speaks_the_same_verbs(tmp_path):
-    file = write(tmp_path, tick=2)
+    file = write(tmp_path)
     token = Tokens.beside(file).add("amina")
     server = Process(file)
     try:
@@ -155,7 +155,7 @@ def test_connect_speaks_the_same_verbs(tmp_path):
 
 
 def test_a_dear_release_over_connect_waits_and_goes_on_under_its_request_after_a_kill(tmp_path):
-    file = write(tmp_path, tick=2, approve="approve_above = 0.5")
+    file = write(tmp_path, approve="approve_above = 0.5")
     token, boss = Tokens.beside(file).add("amina"), Tokens.beside(file).add("boss", "owner")
     server = Process(file)
     asked = sd.connect(server.url, token).admissions.count()

@@ -5,13 +5,15 @@ from __future__ import annotations
 import pytest
 
 from sordino.server import quote
-from sordino.server.clock import Tick
+from sordino.server.deadline import Deadlines
+from sordino.server.gate import Floor, Rules
 from sordino.server.quote import Quotes, Terms
 from sordino.session.opening import open_dataset
 
 from .hall import Still, Visitor, write
 
 COUNT = "SELECT COUNT(*) AS n FROM admissions"
+RULES = {"hospital": Rules(Floor(), Deadlines(None, 0))}
 
 
 @pytest.fixture
@@ -24,13 +26,13 @@ def opened(tmp_path):
 def worked(monkeypatch):
     """How often a price list was really worked out."""
     turns, real = [], quote._worked_out
-    monkeypatch.setattr(quote, "_worked_out", lambda query, terms: turns.append(terms) or real(query, terms))
+    monkeypatch.setattr(quote, "_worked_out", lambda query, terms, rules: turns.append(terms) or real(query, terms, rules))
     return turns
 
 
 def test_a_price_list_is_worked_out_once_until_somebody_spends(opened, worked):
     clock = Still()
-    kept, count, total = Quotes(clock), opened.sql(COUNT), opened.sql("SELECT SUM(age) AS s FROM admissions")
+    kept, count, total = Quotes(clock, RULES), opened.sql(COUNT), opened.sql("SELECT SUM(age) AS s FROM admissions")
     first = kept.of(count, Terms())
     assert kept.young(count, Terms()) is kept.of(count, Terms()) is first
     assert kept.of(count, Terms(within=40.0)).preview.best is not None
@@ -48,7 +50,7 @@ def test_a_price_list_is_worked_out_once_until_somebody_spends(opened, worked):
 
 
 def test_an_answer_to_the_question_is_on_its_price_list_at_once(opened, worked):
-    kept, count = Quotes(Still()), opened.sql(COUNT)
+    kept, count = Quotes(Still(), RULES), opened.sql(COUNT)
     assert kept.of(count, Terms(within=40.0)).recorded is None
     made = count.release(within=40)
     kept.forget(count)
@@ -58,7 +60,7 @@ def test_an_answer_to_the_question_is_on_its_price_list_at_once(opened, worked):
 
 def test_no_more_than_so_many_are_kept(opened, worked, monkeypatch):
     monkeypatch.setattr(quote, "KEPT", 3)
-    kept, count = Quotes(Still()), opened.sql(COUNT)
+    kept, count = Quotes(Still(), RULES), opened.sql(COUNT)
     for turn in range(5):
         kept.of(count, Terms(epsilon=1 + turn))
     assert [kept.young(count, Terms(epsilon=1 + turn)) is not None for turn in range(5)] == [False, False, True, True, True]
@@ -77,9 +79,3 @@ def test_an_answer_sealed_after_the_book_was_read_is_found(tmp_path):
     finally:
         hall.close()
 
-
-def test_without_a_tick_nothing_waits():
-    clock = Still()
-    assert Tick(0, clock).left(0.0) == 0
-    clock.move(3)
-    assert Tick(0, clock).left(1.0) == 0

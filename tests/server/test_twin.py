@@ -1,4 +1,4 @@
-"""Two worlds that differ in one awkward person, the same draws, the same clock: every byte, status, header and tick is equal."""
+"""Two worlds that differ in one awkward person, the same draws, the same clock: every byte, status, header and time is equal."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ import re
 import secrets
 import uuid
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+
+from sordino.server.app import Limits
 
 from .hall import Still, Visitor, people, write
 from .tape import Tape, rekey
@@ -44,12 +47,12 @@ Seen = list[tuple[Any, ...]]
 class World:
     """A server on one table, and everything it showed."""
 
-    def __init__(self, folder: Path, rows: list[str], pinned: Tape | None, *, per_row: float, tick: int) -> None:
+    def __init__(self, folder: Path, rows: list[str], pinned: Tape | None, *, per_row: float, deadline: float | None) -> None:
         folder.mkdir()
         self.clock, self.seen = Still(), []
         self.tape = Tape(pinned, lambda: self.clock.move(per_row * len(rows)))
-        file = write(folder, rows=rows, tick=tick, epsilon=50, purses="", approve="approve_above = 3")
-        self.hall = Visitor(file, execute=self.tape.execute, clock=self.clock)
+        file = write(folder, rows=rows, epsilon=50, purses="", approve="approve_above = 3")
+        self.hall = Visitor(file, execute=self.tape.execute, clock=self.clock, limits=Limits(rate=10_000, burst=10_000, deadline=deadline))
         self.token, self.owner = self.hall.token(), self.hall.token("boss", "owner")
 
     def ask(self, method: str, path: str, token: str | None = None, key: str | None = None, **options: Any) -> Any:
@@ -70,7 +73,7 @@ class World:
     def unseen(self, *, api: bool) -> set[tuple[str, str]]:
         """The routes of the application that were not walked."""
         routes = [inner for route in self.hall.app.app.app.routes for inner in getattr(route, "original_router", _Alone(route)).routes]
-        known = [route for route in routes if getattr(route, "methods", None) and route.path.startswith("/v1/") is api]
+        known = [_walkable(route) for route in routes if route.path.startswith("/v1/") is api]
         asked = [(method, path.partition("?")[0]) for method, path, *_ in self.seen]
         walked = {(m, route.path) for m, path in asked for route in known if m in route.methods and route.path_regex.match(path)}
         return {(method, route.path) for route in known for method in route.methods - {"HEAD"}} - walked
@@ -79,6 +82,11 @@ class World:
 class _Alone:
     def __init__(self, route: Any) -> None:
         self.routes = [route]
+
+
+def _walkable(route: Any) -> Any:
+    """A folder of files is a route like any other: one file of it has to be asked for."""
+    return route if getattr(route, "methods", None) else SimpleNamespace(path=route.path, methods={"GET"}, path_regex=route.path_regex)
 
 
 def drive(world: World) -> None:
@@ -165,7 +173,7 @@ def browse(world: World) -> None:
     post("/owner/approvals", form=known["form"], id="x", verdict="approved")
     post("/owner/purses", form=known["form"], name="amina", epsilon="3")
     post("/pay", **{**known, "key": "f" * 32, "within": "", "epsilon": "49", "fresh": "1"})
-    for path in ("/", "/learn/median.html", "/risk?column=age"):
+    for path in ("/", "/learn/median.html", "/risk?column=age", "/static/look.css"):
         world.ask("GET", path)
     world.ask("GET", "/owner/fit?run=1")
     for path in ("/ask?sql=SELECT+1", "/ask?build=1", "/history", "/owner", "/risk", "/learn", "/nothing", "/releases/none", "/datasets"):
@@ -174,7 +182,27 @@ def browse(world: World) -> None:
     world.ask("GET", "/history")
 
 
-def both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, walk: Any = drive, *, tick: int = 60_000) -> tuple[Seen, Seen]:
+def own(world: World) -> None:
+    """Every route and page that only an owner may open, but for the risk of single people, which is not private and says so."""
+    world.token = world.owner
+    plan = world.ask("POST", "/v1/plans", json={"sql": STATEMENTS[0]}).json()["id"]
+    world.ask("POST", f"/v1/plans/{plan}/release", key="k", json={"epsilon": "4"})
+    world.ask("GET", "/v1/datasets")
+    world.ask("GET", "/v1/ledger")
+    world.ask("GET", "/v1/approvals")
+    world.ask("POST", "/v1/approvals/none", json={"verdict": "approved"})
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    world.ask("POST", "/login", content=urlencode({"token": world.owner}).encode(), headers=form)
+    page = world.ask("GET", "/owner").text
+    known = re.search(r'name="form" value="([^"]*)"', page)
+    fields = {"form": known[1], "dataset": "hospital", "name": "amina", "epsilon": "3", "id": "none", "verdict": "approved"}
+    for path in ("/owner/purses", "/owner/approvals"):
+        world.ask("POST", path, content=urlencode(fields).encode(), headers=form)
+    for path in ("/owner", "/history", "/approvals", "/datasets"):
+        world.ask("GET", path)
+
+
+def both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, walk: Any = drive, *, deadline: float | None = None) -> tuple[Seen, Seen]:
     seen = []
     tape = None
     for name, rows in (("one", people(400)), ("other", [*people(400), *AWKWARD])):
@@ -185,7 +213,7 @@ def both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, walk: Any = drive, *, 
         monkeypatch.setattr(secrets, "token_hex", lambda size, marks=marks: f"{next(marks):032x}")
         monkeypatch.setenv("SORDINO_STATE", str(tmp_path / f"state {name}"))
         monkeypatch.setattr("sordino.ledger.clerk.now", lambda: "2025-11-16T02:21:07Z")  # the wall clock, written before the look
-        world = World(tmp_path / name, rows, tape, per_row=0.001, tick=tick)
+        world = World(tmp_path / name, rows, tape, per_row=1e-5, deadline=deadline)
         try:
             walk(world)
         finally:
@@ -198,15 +226,19 @@ def both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, walk: Any = drive, *, 
     return seen[0], seen[1]
 
 
-def test_no_byte_no_header_and_no_tick_of_any_route_depends_on_one_person(tmp_path, monkeypatch):
+def test_no_byte_no_header_and_no_time_of_any_route_depends_on_one_person(tmp_path, monkeypatch):
     one, other = both(tmp_path, monkeypatch)
     assert len(one) > 80
     assert {status for _, _, status, *_ in one} == {200, 201, 401, 402, 403, 409, 422}
     for a, b in zip(one, other, strict=True):
         assert a == b
+    waits = sorted({took for *_, took in one if took})
+    assert {path.split("/")[2] for _, path, *_, took in one if took} == {"plans"}, "only what is paid waits, for its own deadline"
+    assert waits[0] >= 2.0
+    assert len(waits) > 5, "dear questions wait longer"
 
 
-def test_no_byte_and_no_tick_of_any_page_depends_on_one_person(tmp_path, monkeypatch):
+def test_no_byte_and_no_time_of_any_page_depends_on_one_person(tmp_path, monkeypatch):
     one, other = both(tmp_path, monkeypatch, browse)
     assert len(one) > 45
     assert {status for _, _, status, *_ in one} == {200, 303, 401, 402, 403, 404}
@@ -215,14 +247,21 @@ def test_no_byte_and_no_tick_of_any_page_depends_on_one_person(tmp_path, monkeyp
         assert a == b
 
 
-def test_without_the_grid_the_clock_would_tell(tmp_path, monkeypatch):
-    """The check can fail: on a grid finer than the work, the time of a paid answer depends on the rows."""
+def test_no_byte_and_no_time_of_what_an_owner_sees_depends_on_one_person(tmp_path, monkeypatch):
+    one, other = both(tmp_path, monkeypatch, own)
+    assert {status for _, _, status, *_ in one} == {200, 201, 303, 404}
+    for a, b in zip(one, other, strict=True):
+        assert a == b
+
+
+def test_without_a_deadline_the_clock_would_tell(tmp_path, monkeypatch):
+    """The check can fail: without a deadline the time of a paid answer depends on the rows."""
 
     def walk(world: World) -> None:
         plan = world.ask("POST", "/v1/plans", json={"sql": STATEMENTS[0]}).json()["id"]
         world.ask("POST", f"/v1/plans/{plan}/release", key="k", json={"epsilon": "1"})
 
-    one, other = both(tmp_path, monkeypatch, walk, tick=1)
+    one, other = both(tmp_path, monkeypatch, walk, deadline=0)
     assert one[0] == other[0]
     assert one[1][:5] == other[1][:5]
     assert one[1][5] != other[1][5]

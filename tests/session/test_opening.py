@@ -48,7 +48,7 @@ source = "regions.csv"
 public = true
 unique = ["region"]
 [server]
-tick_ms = 500
+deadline_ms = 500
 """
 
 

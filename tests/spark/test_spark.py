@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import random
 import re
+import threading
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
@@ -19,6 +22,7 @@ from pyspark.sql import SparkSession
 
 import sordino as sd
 from sordino.engines.source import open_source
+from sordino.engines.port import Stop
 from sordino.engines.spark import Spark
 from sordino.engines.spark_session import active_session
 from sordino.errors import QueryError, ReleaseFailed
@@ -29,6 +33,7 @@ from sordino.lab.engine_check import SALT, checked, values
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
 from sordino.schema.frame import Frame
+from sordino.schema.predicate import Like, Name
 from sordino.summaries.totals import Item, Ranks, Totals
 from sordino.summaries.window import rank_window
 
@@ -262,3 +267,54 @@ def test_the_owner_sees_the_same_rows_as_in_duckdb(spark: Any) -> None:
     assert found[0]["columns"] == found[1]["columns"]
     assert found[0] == found[1]
     assert left_behind(spark) == before
+def test_a_release_that_never_ends_is_stopped_and_the_next_one_is_served(spark: Any) -> None:
+    stop, inside, found = Stop(), threading.Event(), []
+    frame = Frame(PrivacyUnit(), columns=(AGE,))
+
+    def look(engine: Any) -> None:
+        try:
+            with stop.listening(), engine.bounded(frame, SALT) as bounded:
+                inside.set()
+                bounded._cursor._session.range(0, 10**13).selectExpr("sum(hash(id * id))").collect()
+        except Exception as error:
+            found.append(error)
+
+    with Spark(spark.createDataFrame(pa.table({"age": [1, 2, 4]})), (AGE,)) as engine:
+        thread = threading.Thread(target=look, args=(engine,))
+        thread.start()
+        assert inside.wait(120)
+        end = time.monotonic() + 120
+        while thread.is_alive():
+            assert time.monotonic() < end, "it goes on"
+            stop.now()
+            thread.join(0.2)
+        assert found
+        assert total(engine, frame, ROWS) == [[3]]
+    assert left_behind(spark) == (0, [])
+
+
+def test_a_pattern_means_what_it_means_elsewhere_and_never_takes_long(spark: Any) -> None:
+    """Spark's own LIKE with several percent signs goes back and forth through a text of equal letters."""
+    words = random.Random(3)
+    texts = ["".join(words.choice("ab.\\[(*\n ä😀^$") for _ in range(words.randrange(9))) for _ in range(60)] + ["a" * 256, "ab" * 128]
+    patterns = ["".join(words.choice("ab%%%__.\\[(*\n ä😀^$-") for _ in range(words.randrange(1, 9))) for _ in range(60)]
+    patterns += ["%" + "a_%" * many + "_b" for many in (2, 8, 32)]
+    note = Column("note", "cat")
+    with Spark(spark.createDataFrame(pa.table({"note": texts})), (note,)) as engine:
+        frame = Frame(PrivacyUnit(), counted=tuple(Like(Name("note"), pattern) for pattern in patterns))
+        start = time.monotonic()
+        found = total(engine, frame, *(Item("counted", index=i) for i in range(len(patterns))))
+        assert time.monotonic() - start < 120
+    for pattern, (number,) in zip(patterns, found, strict=True):
+        assert number == sum(like(text, pattern) for text in texts), pattern
+
+
+def like(text: str, pattern: str) -> bool:
+    """Whether a text is like a pattern, by the plain recurrence."""
+    row = [True] + [False] * len(text)
+    for sign in pattern:
+        if sign == "%":
+            row = list(itertools.accumulate(row, lambda before, here: before or here))
+        else:
+            row = [False] + [row[i] and sign in ("_", text[i]) for i in range(len(text))]
+    return row[-1]

@@ -15,10 +15,18 @@ from sordino.errors import SordinoError
 __all__ = ["check"]
 
 
-def check(file: Annotated[Path | None, typer.Argument(help="A dataset file; the one of --config or of this folder.")] = None) -> int:
-    """Say in plain words what a dataset file promises, and what looks wrong. Reads no rows."""
+def check(
+    file: Annotated[Path | None, typer.Argument(help="A dataset file; the one of --config or of this folder.")] = None,
+    time: Annotated[bool, typer.Option("--time", help="Measure on the rows and propose deadlines for the server. NOT PRIVATE.")] = False,
+) -> int:
+    """Say in plain words what a dataset file promises, and what looks wrong. Reads no rows, but for --time.
+
+    Example: sordino check hospital.toml --time
+    """
     from sordino.plan.dataset import read_dataset
 
+    if time:
+        return _time(door.dataset(file))
     declared = read_dataset(door.dataset(file))
     unit, budget = declared.unit, declared.budget
     who = "every row is a person of its own" if unit.column is None else (
@@ -28,7 +36,7 @@ def check(file: Annotated[Path | None, typer.Argument(help="A dataset file; the 
         f"{declared.name}, version {declared.version}: protects {who}; {unit.relation.value}",
         f"budget: epsilon {float(budget.epsilon):g}, delta {float(budget.delta):g}, {budget.accounting}; {_counts(budget)}",
     ]
-    problems: list[str] = []
+    problems = _paused(declared)
     for name, table in declared.tables.items():
         usable = [column for column, facts in table.columns.items() if facts.type not in ("id", "never")]
         lines.append(f"table {name}: {'public' if table.public else 'private'}; may be used: {', '.join(usable) or 'nothing'}")
@@ -38,6 +46,45 @@ def check(file: Annotated[Path | None, typer.Argument(help="A dataset file; the 
     lines += [f"note: {text}" for text in _notes(declared)]
     door.say("\n".join(lines), {"dataset": declared.name, "problems": problems, "lines": lines})
     return UNSAFE if problems else 0
+
+
+NOT_PRIVATE = "NOT PRIVATE: measured on the rows, for their owner's eyes. What you write into the dataset file becomes public."
+
+
+def _time(file: Path) -> int:
+    """How long questions take on this machine, and the declarations that would hide it."""
+    from sordino.server.deadline import MARGIN, proposed
+    from sordino.session.opening import open_dataset
+
+    with open_dataset(file) as opened, door.busy("asking every kind of question, for nobody"):
+        rows, most, found, deadline = proposed(opened)
+        name = opened.declared.name
+    lines = [NOT_PRIVATE]
+    for table, number in rows.items():
+        slow = sorted((item for item in found if item.table == table), key=lambda item: -item.seconds)
+        times = ", ".join(f"{item.question} {1000 * item.seconds:.0f} ms" for item in slow)
+        lines.append(f"table {table}, {number:,} rows: {times}")
+    lines.append(f"proposed, {MARGIN:g} times the slowest of them and rounded up; raise both where the machine is busier than now:")
+    for table, number in most.items():
+        lines += [f"  [tables.{table}]", f"  most_rows = {number:_}"]
+    lines += ["  [server]", f"  deadline_ms = {deadline:_}"]
+    measured = [{"table": item.table, "question": item.question, "seconds": round(item.seconds, 4)} for item in found]
+    facts = {"dataset": name, "private": False, "warning": NOT_PRIVATE, "rows": rows, "measured": measured}
+    door.say("\n".join(lines), {**facts, "most_rows": most, "deadline_ms": deadline})
+    return 0
+
+
+def _paused(declared: Any) -> list[str]:
+    """Whether the server has stopped selling, and why."""
+    if not Path(declared.path).with_suffix(".pause").exists():
+        return []
+    from sordino.server.deadline import Deadlines
+
+    known = Deadlines(declared).pause
+    if known.paused:
+        fix = f"raise deadline_ms above {known.deadline_ms} and start the server again; --time proposes one."
+        return [f"the server sells no new releases: {known.why} ({known.at}); {fix}"]
+    return [f"{known.late} answers of the server missed their deadline."] if known.late else []
 
 
 def _counts(budget: Any) -> str:
@@ -104,6 +151,8 @@ def _notes(declared: Any) -> list[str]:
     found += [f"{name} may spend epsilon {float(cap):g}, more than the dataset has." for name, cap in caps.items()]
     if budget.max_per_release is not None and budget.max_per_release >= budget.epsilon:
         found.append("one release may spend the whole budget: max_per_release is no ceiling.")
+    if declared.deadline_ms is None or any(table.most_rows is None for table in declared.tables.values() if not table.public):
+        found.append("the server's deadlines are the default ones; --time measures your rows and proposes deadline_ms and most_rows.")
     if not any(table.size for table in declared.tables.values() if not table.public):
         found.append("no table says its size, so --within asks for a released count first.")
     return found

@@ -47,9 +47,15 @@ def serve(
         door.note("nobody has a token yet: sordino token add NAME")
     made = [item for file in files or [door.dataset()] for item in imported(file) if item["done"] == "imported"]
     _write_log(log)
+    app = create_app(files or [door.dataset()])
+    for name, deadlines in app.app.app.state.house.deadlines.items():
+        for said in deadlines.undeclared:
+            door.note(f"{name}: {said}; measure and declare it: sordino check --time")
+        if deadlines.pause.paused:
+            door.note(f"{name} takes no new releases: {deadlines.pause.why}; raise deadline_ms above {deadlines.pause.deadline_ms}")
     tls: dict[str, Any] = {"ssl_certfile": str(certificate), "ssl_keyfile": str(key)} if certificate and key else {}
     notes = [f"imported {item['table']} into {near(item['file'])}" for item in made]
-    _run(create_app(files or [door.dataset()]), host, port, "datasets", notes=notes, **tls)
+    _run(app, host, port, "datasets", notes=notes, **tls)
 
 
 def learn(

@@ -14,6 +14,7 @@ from sordino.engines.answer import Answer
 from sordino.engines.array import column_array
 from sordino.engines.header import check_columns
 from sordino.engines.inspection import Inspection
+from sordino.engines.port import stoppable
 from sordino.engines.scan import FRAME, Source, broken, written
 from sordino.engines.spill import Spill
 from sordino.engines.text import Text, check, used
@@ -87,7 +88,7 @@ class DuckDB:
     @contextlib.contextmanager
     def bounded(self, frame: Frame, salt: int) -> Iterator[Answer]:
         """The bounded table of one release, gone when the block ends."""
-        with self._turn, contextlib.closing(self._cursor()) as cursor:
+        with self._turn, contextlib.closing(self._cursor()) as cursor, stoppable(cursor.interrupt):
             # a transaction, so that every question of this release sees one snapshot of an attached database
             cursor.execute("BEGIN TRANSACTION")
             try:

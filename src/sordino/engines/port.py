@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from contextvars import ContextVar
 from typing import Protocol, TypeVar, runtime_checkable
 
 from sordino.engines.inspection import Inspection
@@ -14,7 +17,7 @@ from sordino.summaries.middle import Middles
 from sordino.summaries.moment import Gradient, Gram, Lengths, Outer
 from sordino.summaries.totals import Ranks, Rows, Totals
 
-__all__ = ["Bounded", "Engine", "Inspectable", "TableRequest"]
+__all__ = ["Bounded", "Engine", "Inspectable", "Stop", "TableRequest", "stoppable"]
 
 A = TypeVar("A")
 TableRequest = Totals | Clipped | Ranks | Middles | Rows | Gram | Gradient | Lengths | Outer  # all that is ever asked of a bounded table
@@ -43,3 +46,46 @@ class Inspectable(Protocol):
 
     def inspected(self, columns: tuple[Column, ...]) -> AbstractContextManager[Inspection]:
         """NOT PRIVATE: the raw rows, in one snapshot."""
+
+
+class Stop:
+    """The work of one release, which somebody outside may stop: the engine says how, whoever waits for it says when."""
+
+    def __init__(self) -> None:
+        self._ways: list[Callable[[], None]] = []
+        self._lock = threading.Lock()
+
+    def now(self) -> None:
+        """Stop whatever statement runs at this moment. Between two statements there is nothing to stop: say it again until it is over."""
+        with self._lock:
+            for way in self._ways:
+                with suppress(Exception):  # what has just ended cannot be stopped any more
+                    way()
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Work in this thread, from here to the end of the block, is what `now` stops."""
+        before = _stop.set(self)
+        try:
+            yield
+        finally:
+            _stop.reset(before)
+
+
+_stop: ContextVar[Stop | None] = ContextVar("stop", default=None)
+
+
+@contextmanager
+def stoppable(way: Callable[[], None]) -> Iterator[None]:
+    """For an engine: while the block runs, its statements are stopped by `way`, from another thread."""
+    stop = _stop.get()
+    if stop is None:
+        yield
+        return
+    with stop._lock:
+        stop._ways.append(way)
+    try:
+        yield
+    finally:
+        with stop._lock:
+            stop._ways.remove(way)

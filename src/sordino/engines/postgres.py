@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from sordino.engines.header import Place
 from sordino.engines.inspection import Inspection
+from sordino.engines.port import stoppable
 from sordino.engines.postgres_cursor import DIALECT, Cursor
 from sordino.engines.reader import HELD, Reader
 from sordino.engines.remote import Remote
@@ -76,7 +77,7 @@ class Postgres(Reader):
     def bounded(self, frame: Frame, salt: int) -> Iterator[Remote]:
         """The bounded table of one release in one snapshot, gone when the block ends."""
         self._open()
-        with self._turn, contextlib.closing(self._connected()) as connection:
+        with self._turn, contextlib.closing(self._connected()) as connection, stoppable(connection.cancel):
             text = self._text(frame, salt)
             cursor = Cursor(connection, {HELD: self._scanned(frame)}, self._stored(frame))
             self._hold(cursor, text)

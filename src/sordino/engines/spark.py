@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sordino.engines.dialect import Stored, render
 from sordino.engines.header import Place
 from sordino.engines.inspection import Inspection
+from sordino.engines.port import stoppable
 from sordino.engines.reader import HELD, Reader
 from sordino.engines.remote import Remote
 from sordino.engines.scan import broken
@@ -106,8 +107,12 @@ class Spark(Reader):
             reads = [f"{_tame(places[column], self._types[column])} AS {alias}" for column, alias in self._aliases(frame).items()]
             everyone = user.conf.get("spark.sql.globalTempDatabase", "global_temp")
             session.sql(f"SELECT {', '.join(reads) or '1 AS one'} FROM {everyone}.{name}").createOrReplaceTempView(HELD)
-            yield session, name
+            session.addTag(name)  # the jobs of this thread, and no others
+            with stoppable(lambda: session.interruptTag(name)):
+                yield session, name
         finally:
+            with contextlib.suppress(Exception):
+                session.removeTag(name)
             with contextlib.suppress(Exception):
                 user.catalog.dropGlobalTempView(name)
                 self._idle.append(session)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,6 +65,8 @@ class Spark:
             return f"isnan({say(node.this)})"
         if isinstance(node, exp.Like):
             pattern = node.expression
+            if len(re.findall("%+", str(pattern.this))) > 1:
+                return f"{say(node.this)} RLIKE {self.text(_steady(str(pattern.this)))}"
             doubled = exp.Literal.string(str(pattern.this).replace("\\", "\\\\"))  # the escape character cannot be switched off
             return f"({say(node.this)} LIKE {say(doubled)})"
         if isinstance(node, exp.Cast):
@@ -126,3 +129,12 @@ def _huge(x: str) -> str:
     high = f"floor({x} / CAST({HIGH_WORD} AS DOUBLE))"
     low = f"floor({x} - CAST({high} AS DOUBLE) * CAST({HIGH_WORD} AS DOUBLE))"
     return f"(CAST({high} AS DECIMAL(19, 0)) * CAST({HIGH_WORD} AS DECIMAL(19, 0)) + CAST({low} AS DECIMAL(19, 0)))"
+
+
+def _steady(pattern: str) -> str:
+    """A LIKE pattern as a regular expression that never goes back: each part is taken where it first fits, which leaves most to the rest.
+
+    Spark's own translation tries every place of every part again for every place of the one before.
+    """
+    first, *middle, last = (re.sub(r"[^\w\s]", r"\\\g<0>", part, flags=re.ASCII).replace("_", ".") for part in re.split("%+", pattern))
+    return rf"(?s)\A{first}{''.join(f'(?>.*?{part})' for part in middle)}.*{last}\z"

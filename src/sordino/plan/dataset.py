@@ -28,6 +28,7 @@ from sordino.schema.value import is_text, shown
 __all__ = ["FORMAT", "Allowance", "Dataset", "Source", "read_dataset", "read_text"]
 
 FORMAT = 2
+LATEST = 600_000  # milliseconds: ten minutes
 LARGEST_FILE = 4 * 2**20
 LEDGERS, SOURCES = ("postgres", "postgresql"), ("postgres", "postgresql", "spark")
 
@@ -41,6 +42,7 @@ class Allowance:
     accounting: str = "pure"
     max_per_release: Fraction | None = None
     analysts: Mapping[str, Fraction] = field(default_factory=dict, hash=False)
+    least_epsilon: Fraction | None = None  # the floor of the server's prices; a ten-thousandth of the cap where nothing is said
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,7 @@ class Source:
     public: bool = False
     unique: tuple[str, ...] = ()
     csv: Delimited | None = None  # how a CSV file is written, where its owner says so
+    most_rows: int | None = None  # the public number of rows that the source will not exceed: the server's deadlines follow from it
 
 
 @dataclass(frozen=True)
@@ -70,7 +73,8 @@ class Dataset:
     fold_ids: bool = False
     owner_log: str | None = None
     witness: str | None = None
-    tick_ms: int = 500
+    deadline_ms: int | None = None  # when the server's answer to a plain question leaves; dearer ones leave later, by public facts
+    longest_ms: int | None = None  # the latest deadline a question may have
     approve_above: Fraction | None = None  # releases dearer than this wait for the owner's word
     path: str = ""
 
@@ -112,7 +116,7 @@ class _Reader(Document):
         people = self.table(said, ("privacy",), ("unit", "unit_column", "max_rows", "max_groups", "max_rows_per_group", "fold_ids"))
         relation = self.at(("dataset", "relation"), Relation.of, head.get("relation", "add_remove"))
         unit = self.unit(people, relation)
-        server = self.table(said, ("server",), ("tick_ms", "approve_above")) if "server" in said else {}
+        server = self.server(said) if "server" in said else {}
         tables = self.table(said, ("tables",), None)
         if not tables:
             self.refuse(("tables",), "there are no tables.", 'Add [tables.name] with source = "...".')
@@ -130,10 +134,24 @@ class _Reader(Document):
             fold_ids=self.flag(("privacy", "fold_ids"), people.get("fold_ids", False)),
             budget=self.budget(said),
             tables=MappingProxyType(sources),
-            tick_ms=self.whole(("server", "tick_ms"), server.get("tick_ms", 500)),
+            deadline_ms=server.get("deadline_ms"),
+            longest_ms=server.get("longest_ms"),
             approve_above=self.at(("server", "approve_above"), _threshold, server["approve_above"]) if "approve_above" in server else None,
             path=str(self.file),
         )
+
+    def server(self, said: dict[str, Any]) -> dict[str, Any]:
+        """The [server] table: when answers leave, and above which price the owner is asked."""
+        here = self.table(said, ("server",), ("deadline_ms", "longest_ms", "approve_above", "tick_ms"))
+        if "tick_ms" in here:
+            fix = "Write deadline_ms; `sordino check --time` measures it on your machine and proposes one."
+            self.refuse(("server", "tick_ms"), "answers no longer leave on ticks: every question has a deadline.", fix)
+        for word in ("deadline_ms", "longest_ms"):
+            if word in here and not 1 <= self.whole(("server", word), here[word]) <= LATEST:
+                self.refuse(("server", word), f"{word} is {shown(here[word])}.", f"Give milliseconds from 1 to {LATEST:,}.")
+        if here.get("longest_ms", LATEST) < here.get("deadline_ms", 0):
+            self.refuse(("server", "longest_ms"), "longest_ms is below deadline_ms.", "Then no question could be asked: raise it.")
+        return here
 
     def format(self, said: dict[str, Any], head: dict[str, Any]) -> None:
         """Refuse a file that may mean something else by max_rows than it says now, with the lines that say what it meant."""
@@ -161,7 +179,8 @@ class _Reader(Document):
         return PrivacyUnit(self.word(("privacy", "unit_column"), people["unit_column"]), relation, **limits)
 
     def budget(self, said: dict[str, Any]) -> Allowance:
-        here = self.table(said, ("budget",), ("epsilon", "delta", "accounting", "max_per_release", "analysts"), needed=("epsilon",))
+        known = ("epsilon", "delta", "accounting", "max_per_release", "least_epsilon", "analysts")
+        here = self.table(said, ("budget",), known, needed=("epsilon",))
         rule = here.get("accounting", "pure")
         if rule not in ("pure", "zcdp"):
             self.refuse(("budget", "accounting"), f"accounting is {shown(rule)}.", 'Use "pure" or "zcdp".')
@@ -174,12 +193,16 @@ class _Reader(Document):
             purse = self.table(said, where, ("epsilon",), needed=("epsilon",))
             purses[name] = self.at((*where, "epsilon"), as_epsilon, purse["epsilon"])
         most = self.at(("budget", "max_per_release"), as_epsilon, here["max_per_release"]) if "max_per_release" in here else None
-        return Allowance(self.at(("budget", "epsilon"), as_epsilon, here["epsilon"]), delta, rule, most, MappingProxyType(purses))
+        least = self.at(("budget", "least_epsilon"), as_epsilon, here["least_epsilon"]) if "least_epsilon" in here else None
+        whole = self.at(("budget", "epsilon"), as_epsilon, here["epsilon"])
+        if least is not None and least > min(whole, most or whole):
+            self.refuse(("budget", "least_epsilon"), "least_epsilon is more than one release may cost.", "Lower it.")
+        return Allowance(whole, delta, rule, most, MappingProxyType(purses), least)
 
     def source(self, said: dict[str, Any], name: str, unit: PrivacyUnit) -> Source:
         here = ("tables", name)
         self.word(here, name)
-        table = self.table(said, here, ("source", "size", "public", "unique", "columns", *WRITTEN), needed=("source",))
+        table = self.table(said, here, ("source", "size", "most_rows", "public", "unique", "columns", *WRITTEN), needed=("source",))
         public = self.flag((*here, "public"), table.get("public", False))
         unique = table.get("unique", [])
         if not isinstance(unique, list) or not all(is_text(item) and item for item in unique):
@@ -196,7 +219,8 @@ class _Reader(Document):
             if columns and item not in columns:
                 self.refuse((*here, "unique"), f"there is no column {shown(item)}.", nearest(item, columns, "columns"), code="SRD-201")
         where = self.place((*here, "source"), table["source"], SOURCES)
-        return Source(name, where, MappingProxyType(columns), size, public, tuple(unique), self.csv(here, table))
+        rows = self.whole((*here, "most_rows"), table["most_rows"]) if "most_rows" in table else None
+        return Source(name, where, MappingProxyType(columns), size, public, tuple(unique), self.csv(here, table), rows)
 
     def csv(self, here: tuple[str, ...], table: dict[str, Any]) -> Delimited | None:
         said = {word: table[word] for word in WRITTEN if word in table}

@@ -1,16 +1,25 @@
-"""`sd.connect`: the same verbs over HTTP. Nothing here can see a row; what comes back is the sealed answer."""
+"""`sd.connect`: the same verbs over HTTP. Nothing here can see a row; what comes back is the sealed answer.
+
+The server is not trusted with the caller's machine: an answer has a size and a time, is JSON of the expected shape or one error, and is
+never followed to another place.
+"""
 
 from __future__ import annotations
 
 import json
 import secrets
+import socket
+import threading
 import time
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field, fields
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from ipaddress import ip_address
-from typing import Any
-from urllib.error import HTTPError, URLError
+from typing import Any, TypeVar
+from urllib.error import HTTPError
 from urllib.parse import quote, urlencode, urlsplit
-from urllib.request import HTTPRedirectHandler, Request, build_opener
+from urllib.request import HTTPHandler, HTTPRedirectHandler, HTTPSHandler, Request, build_opener
 
 from sordino.errors import BudgetExceeded, LedgerError, QueryError, ReleaseFailed, SordinoError
 from sordino.remote.wording import Asked, Words
@@ -20,8 +29,11 @@ from sordino.session.release import Release
 
 __all__ = ["Remote", "RemoteQuery", "connect"]
 
+T = TypeVar("T")
 TRIES = 4  # of one request id: it is charged once at most, so asking again is safe
-LONGEST = 120.0  # seconds for one answer
+LONGEST = 120.0  # seconds for one answer, from the first byte asked to the last byte read
+LARGEST = 16 * 2**20  # bytes of one answer
+WRONG = (ValueError, TypeError, KeyError, IndexError, AttributeError, ArithmeticError, RecursionError)  # what a wrong answer may raise
 
 
 class _Stay(HTTPRedirectHandler):
@@ -44,30 +56,28 @@ class Remote:
         data = None if body is None else json.dumps(body).encode("ascii")
         head = {"Authorization": f"Bearer {self.token}", **{name.replace("_", "-"): text for name, text in headers.items()}}
         request = Request(f"{self.url}{path}", data, {**head, "Content-Type": "application/json"}, method=method)
-        try:
-            with build_opener(_Stay).open(request, timeout=LONGEST) as answer:
-                return json.loads(answer.read())
-        except HTTPError as error:
-            with error:
-                raise _raised(error) from None
+        status, content = _fetched(request)
+        if status >= 300:
+            raise _raised(status, content)
+        return _shaped(lambda: json.loads(content))
 
     @property
     def datasets(self) -> list[dict[str, Any]]:
         """What may be asked, as the owners declared it."""
         found: list[dict[str, Any]] = self.ask("GET", "/v1/datasets")
-        return [item for item in found if self.name in (None, item["name"])]
+        return _shaped(lambda: [dict(item) for item in found if self.name in (None, item["name"])])
 
     @property
     def budget(self) -> dict[str, Any]:
         """What is spent and what is left, now."""
         found: dict[str, Any] = self.ask("GET", "/v1/budget" + (f"?{urlencode({'dataset': self.name})}" if self.name else ""))
-        return found
+        return _shaped(lambda: dict(found))
 
     @property
     def approvals(self) -> list[dict[str, Any]]:
         """Your asks above the owner's threshold, newest first; each has a state: pending, approved, refused or released."""
         found: list[dict[str, Any]] = self.ask("GET", "/v1/approvals" + (f"?{urlencode({'dataset': self.name})}" if self.name else ""))
-        return found
+        return _shaped(lambda: [dict(item) for item in found])
 
     def sql(self, text: str) -> RemoteQuery:
         """The question an SQL statement asks. Nothing is spent."""
@@ -75,14 +85,15 @@ class Remote:
 
     def _planned(self, question: dict[str, Any], text: str) -> RemoteQuery:
         plan = self.ask("POST", "/v1/plans", question | ({"dataset": self.name} if self.name else {}))
-        return RemoteQuery(self, plan["id"], text)
+        return RemoteQuery(self, _shaped(lambda: "".join(plan["id"])), text)
 
     def _said(self, asked: Asked) -> RemoteQuery:
         return self._planned({"call": asked.call}, str(asked.call)) if asked.verbs else self.sql(asked.text)
 
     def release(self, id: str) -> Release:
         """A recorded answer by its id."""
-        return _release(self.ask("GET", f"/v1/releases/{quote(id, safe='')}"))
+        found = self.ask("GET", f"/v1/releases/{quote(id, safe='')}")
+        return _shaped(lambda: _release(found))
 
     def __getattr__(self, table: str) -> Words:
         if table.startswith("_"):
@@ -106,11 +117,8 @@ class RemoteQuery:
         ends = str(interval).lower() if isinstance(interval, bool) else interval
         said = {"within": within, "within_rank": within_rank, "epsilon": epsilon, "interval": ends, "level": level}
         wishes = urlencode({name: value for name, value in said.items() if value is not None})
-        found = self.remote.ask("GET", f"/v1/plans/{self.id}/preview?{wishes}")
-        for extra in ("text", "recorded"):
-            found.pop(extra, None)
-        best = None if found["best"] is None else _line(found["best"])
-        return Preview(**{**found, "lines": tuple(map(_line, found["lines"])), "best": best, "notes": tuple(found["notes"])})
+        found = self.remote.ask("GET", f"/v1/plans/{quote(self.id, safe='')}/preview?{wishes}")
+        return _shaped(lambda: _preview(found))
 
     def release(
         self, *, epsilon: Any = None, delta: Any = None, within: Any = None, within_rank: Any = None, fresh: bool = False,
@@ -124,22 +132,102 @@ class RemoteQuery:
         key, said = request or secrets.token_hex(16), {"epsilon": epsilon, "delta": delta, "within": within, "within_rank": within_rank}
         said |= {"interval": interval, "level": level}
         body = {name: str(value) if name in ("epsilon", "delta") else value for name, value in said.items() if value is not None}
+        last = time.monotonic() + LONGEST
         for turn in range(TRIES):
             try:
-                found = self.remote.ask("POST", f"/v1/plans/{self.id}/release", {**body, "fresh": fresh}, Idempotency_Key=key)
-                return _release(found)
+                place = f"/v1/plans/{quote(self.id, safe='')}/release"
+                found = self.remote.ask("POST", place, {**body, "fresh": fresh}, Idempotency_Key=key)
+                return _shaped(lambda found=found: _release(found))  # type: ignore[misc]
             except BudgetExceeded as refusal:
                 refusal.facts["request"] = key
                 raise
-            except (URLError, ConnectionError, TimeoutError, _Waiting):
-                if turn == TRIES - 1:
-                    raise
+            except (Unclear, _Waiting) as refusal:
+                if turn == TRIES - 1 or time.monotonic() > last or refusal.facts.get("final"):
+                    what = f"{refusal.what} The request was {key}."
+                    raise Unclear("SRD-507", what, "Ask again with request= and that: it is charged once at most.", request=key) from None
                 time.sleep(0.2 * 2**turn)
         raise AssertionError
 
 
+class Unclear(LedgerError):
+    """No usable answer came, so nobody here can say what the server did."""
+
+    spent = None
+
+
 class _Waiting(LedgerError):
     """The server is still at it, or away for a moment."""
+
+
+def _fetched(request: Request) -> tuple[int, bytes]:
+    """Status and body of one answer, of at most so many bytes and after at most so many seconds in all, however slowly they drip."""
+    held: list[socket.socket] = []
+    cut = threading.Event()
+
+    def end() -> None:
+        cut.set()
+        for one in held:
+            with suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+
+    class Plain(HTTPHandler):
+        def http_open(self, req: Request) -> Any:
+            return self.do_open(_held(HTTPConnection, held), req)
+
+    class Safe(HTTPSHandler):
+        def https_open(self, req: Request) -> Any:
+            return self.do_open(_held(HTTPSConnection, held), req)
+
+    alarm = threading.Timer(LONGEST, end)
+    alarm.daemon = True
+    alarm.start()
+    try:
+        try:
+            answer: Any = build_opener(_Stay, Plain, Safe).open(request, timeout=LONGEST)
+        except HTTPError as error:
+            answer = error
+        with answer:
+            status, content = int(answer.status), answer.read(LARGEST + 1)
+    except (OSError, HTTPException, ValueError) as error:  # ValueError: a header or a chunk that is no number
+        why = f"did not answer within {LONGEST:g} s" if cut.is_set() else f"cannot be reached ({type(error).__name__})"
+        raise Unclear("SRD-507", f"the server {why}.", "Check the address, and ask its owner.") from None
+    finally:
+        alarm.cancel()
+    if cut.is_set():
+        raise Unclear("SRD-507", f"the server did not answer within {LONGEST:g} s.", "Ask its owner.")
+    if len(content) > LARGEST:
+        what = f"the server's answer is larger than {LARGEST:,} bytes."
+        raise Unclear("SRD-507", what, "Ask for fewer groups, or its owner.", final=True)
+    return status, content
+
+
+def _held(kind: Any, held: list[socket.socket]) -> Any:
+    class Held(kind):  # type: ignore[misc]
+        def connect(self) -> None:
+            super().connect()
+            held.append(self.sock)
+
+    return Held
+
+
+def _shaped(read: Callable[[], T]) -> T:
+    """What an answer says, if it has the shape that was asked for."""
+    try:
+        return read()
+    except SordinoError:
+        raise
+    except WRONG:
+        what = "the server's answer is not one of this API."
+        raise Unclear("SRD-507", what, "Check the address, and ask its owner.", final=True) from None
+
+
+def _preview(said: dict[str, Any]) -> Preview:
+    known = {part.name for part in fields(Preview)}
+    best = None if said["best"] is None else _line(said["best"])
+    lines = {"lines": tuple(map(_line, said["lines"])), "best": best, "notes": tuple(said["notes"])}
+    made = Preview(**{**{name: value for name, value in said.items() if name in known}, **lines})
+    str(made)  # a number that is none shows here, and not on the caller's screen
+    return made
 
 
 def _line(said: dict[str, Any]) -> Line:
@@ -149,18 +237,24 @@ def _line(said: dict[str, Any]) -> Line:
 def _release(said: dict[str, Any]) -> Release:
     """The sealed answer, under the labels of whoever asked."""
     made = Release.from_bytes(json.dumps(said["record"]).encode("ascii"), recalled=said.get("paid") is False)
-    return made.under(said.get("labels", {}), said.get("shapes", {}))
+    found = made.under(said.get("labels", {}), said.get("shapes", {}))
+    repr(found)
+    return found
 
 
-def _raised(error: HTTPError) -> SordinoError:
+def _raised(status: int, content: bytes) -> SordinoError:
+    """The server's problem as the error of the same family; its words are cut, because nobody knows whose they are."""
+    if status < 400:
+        return Unclear("SRD-507", f"the server sends elsewhere ({status}).", "A token is for one server: give its own address.", final=True)
     try:
-        said = json.loads(error.read())
-        code, what, fix = str(said["code"]), str(said["detail"]), str(said["fix"])
-    except (ValueError, TypeError, KeyError):
-        return LedgerError("SRD-507", f"the server answered {error.code}.", "Ask its owner.")
+        said = json.loads(content)
+        code, what, fix = (str(said[word])[:1_000] for word in ("code", "detail", "fix"))
+        spent = said.get("spent")
+    except WRONG:
+        return Unclear("SRD-507", f"the server answered {status}.", "Check the address, and ask its owner.", final=status < 500)
     families = {402: BudgetExceeded, 503: _Waiting if code in ("SRD-506", "SRD-603") else LedgerError}
-    kind = ReleaseFailed if said.get("spent") else families.get(error.code, LedgerError if error.code >= 500 else QueryError)
-    return kind(code, what, fix)
+    kind = ReleaseFailed if spent else families.get(status, LedgerError if status >= 500 else QueryError)
+    return (Unclear if spent is None and status >= 500 and kind is LedgerError else kind)(code, what, fix)
 
 
 def connect(url: str, token: str, *, dataset: str | None = None) -> Remote:

@@ -122,11 +122,10 @@ def routes(house: House, desk: Desk, worker: Worker) -> APIRouter:
     async def release(request: Request, id: PlanId, body: Order, key: Key) -> Response:
         """Pay, look, draw. The same Idempotency-Key again gives the same bytes and is charged once; a recorded answer costs nothing."""
         person = who(request)
-        query, gate = await parsed(request, id), house.gate(person, Plan.of(id))
+        query, rules = await parsed(request, id), house.rules(person, Plan.of(id))
         query = query.ended(body.interval, body.level, body.within_rank)
-        errand = Errand(query, Wish(**body.model_dump(exclude={"interval", "level"})), person.name, f"{person.name}:{key}", gate)
-        found, aligned = await desk.release(errand)
-        request.scope["turn"].aligned = aligned
+        wish = Wish(**body.model_dump(exclude={"interval", "level"}))
+        found = await desk.release(Errand(query, wish, person.name, f"{person.name}:{key}", rules))
         if isinstance(found, SordinoError):
             raise found
         made = Release.from_bytes(found.sealed, query=query)

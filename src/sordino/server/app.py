@@ -1,4 +1,7 @@
-"""The application: datasets behind a desk, a guard and a grid in time. Pinned draws and clocks enter here, in Python, and nowhere else."""
+"""The application: datasets behind a desk and a guard, a deadline for every release.
+
+Pinned draws and clocks enter here, in Python, and nowhere else.
+"""
 
 from __future__ import annotations
 
@@ -18,15 +21,15 @@ from starlette.staticfiles import StaticFiles
 from sordino.errors import QueryError, SordinoError
 from sordino.server.api import routes
 from sordino.server.bucket import Buckets
-from sordino.server.clock import Clock, Tick, Wall
+from sordino.server.clock import Clock, Wall
 from sordino.server.desk import Desk
-from sordino.server.grid import Grid
 from sordino.server.guard import Guard
 from sordino.server.house import House
+from sordino.server.intake import Intake
 from sordino.server.learn import lessons
 from sordino.server.owner import owner_pages
 from sordino.server.page import pages
-from sordino.server.problem import Refusal, problem
+from sordino.server.problem import Refusal, Unfinished, problem
 from sordino.server.record import record
 from sordino.server.result import result_pages
 from sordino.server.risk import risk_pages
@@ -52,7 +55,7 @@ class Limits:
     burst: float = 60.0
     patience: float = 60.0  # seconds for a release
     thinking: float = 30.0  # seconds for anything free
-    tick: float | None = None  # seconds instead of the dataset files' tick_ms; 0, for benches, shows how long an answer took
+    deadline: float | None = None  # seconds instead of every plan's own deadline; at 0, for tests and benches, the clock tells
 
 
 def create_app(
@@ -69,15 +72,18 @@ def create_app(
     files = [config] if isinstance(config, str | os.PathLike) else list(config)
     opened = _opened(files)
     limits, clock = limits or Limits(), clock or Wall()
-    longest = max(item.declared.tick_ms for item in opened.values()) / 1000
-    tick = Tick(longest if limits.tick is None else limits.tick, clock)
-    house, worker = House(opened, clock), Worker(limits.thinking)
-    desk = Desk(tick, execute or charge_look_draw, limits.patience, house.sealed)
+    house, worker = House(opened, clock, limits.deadline), Worker(limits.thinking)
+    desk = Desk(clock, execute or charge_look_draw, limits.patience, house.sealed)
     tokens, buckets = Tokens.beside(files[0]), Buckets(clock, limits.rate, limits.burst)
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
         record("started", datasets=list(opened))
+        for name, deadlines in house.deadlines.items():
+            for said in deadlines.undeclared if limits.deadline is None else ():
+                record("undeclared", dataset=name, said=said)
+            if (known := deadlines.pause).paused:
+                record("paused", dataset=name, why=known.why, at=known.at)
         yield
         await desk.close()
         worker.close()
@@ -94,7 +100,7 @@ def create_app(
     _classroom(app)
     app.openapi = lambda: _document(app)  # type: ignore[method-assign]
     app.state.house, app.state.desk = house, desk
-    return Grid(Guard(app, tokens, buckets), tick, record)
+    return Intake(Guard(app, tokens, buckets), record, desk.quiet)
 
 
 def _opened(files: Sequence[Where]) -> dict[str, Opened]:
@@ -123,6 +129,7 @@ async def _login(request: Request, _: Exception) -> Response:
 
 async def _sordino(request: Request, error: Exception) -> Response:
     assert isinstance(error, SordinoError)
+    request.scope["unheld"] = isinstance(error, Unfinished)  # says itself that a release is still on its way
     return _told(request, error)
 
 
@@ -163,9 +170,8 @@ def _document(app: FastAPI) -> dict[str, Any]:
 def create_classroom(clock: Clock | None = None) -> Any:
     """The pages that teach, and rooms for a class, without any dataset. A server of datasets opens no rooms: strangers could fill them."""
     app = FastAPI(title="Sordino", docs_url=None, redoc_url=None, openapi_url=None)
-    clock = clock or Wall()
-    _classroom(app, Rooms(clock))
-    return Grid(app, Tick(0.001, clock), record)
+    _classroom(app, Rooms(clock or Wall()))
+    return Intake(app, record)
 
 
 def _classroom(app: FastAPI, rooms: Rooms | None = None) -> None:

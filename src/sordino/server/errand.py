@@ -1,8 +1,8 @@
-"""One release on its way to the data and back: replayed, recalled or paid, and sealed on the grid in time.
+"""One release on its way to the data and back: replayed, recalled or paid, and sealed at its deadline.
 
 What an analyst could time besides the answer itself: when an answer appears in the book (others may recall it, previews may use
-it, ids are numbers in the book's order). So the seal itself waits for the grid. Its grid starts when the charge is durable, which is
-when the data are first looked at: whatever the analyst does to delay a request, where in its tick the work begins stays the same.
+it, ids are numbers in the book's order). So the seal itself waits for the deadline, which counts from the durable charge: that is when the
+data are first looked at, whatever an analyst does to delay a request.
 """
 
 from __future__ import annotations
@@ -10,24 +10,27 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
+from sordino.engines.port import Stop
 from sordino.errors import QueryError, ReleaseFailed, SordinoError
 from sordino.ledger import Asked, Balance, Book, Entry
 from sordino.ledger.asked import same_request
 from sordino.privacy.cost import Cost
 from sordino.privacy.number import as_epsilon
-from sordino.server.clock import Tick
+from sordino.server.clock import Clock
+from sordino.server.deadline import FACTOR
+from sordino.session.execute import AGAIN, LOST, rehearse
 from sordino.session.query import Query
 from sordino.session.release import Release
 
 if TYPE_CHECKING:
-    from sordino.server.gate import Gate
+    from sordino.server.gate import Rules
 
-__all__ = ["Errand", "Paid", "Timed", "Wish", "reused"]
+__all__ = ["Errand", "Paid", "Timed", "Wish", "lost", "reused"]
 
 CROWDED = 1.0  # seconds a release waits for a place to compute
 
@@ -42,6 +45,10 @@ class Wish:
     within_rank: Any = None
     fresh: bool = False
 
+    @property
+    def price(self) -> dict[str, Any]:
+        return {"epsilon": self.epsilon, "delta": self.delta, "within": self.within, "within_rank": self.within_rank}
+
 
 @dataclass(frozen=True)
 class Paid:
@@ -53,24 +60,31 @@ class Paid:
 
 @dataclass
 class Timed:
-    """A book as one release sees it: the seal happens on the grid that starts with the charge.
+    """A book as one release sees it: the seal happens at the deadline that counts from the charge, or at the fourth, and then never.
 
-    As many releases compute at a time as there are processors; whoever waits for the disk, the grid or the book steps aside. With
-    64 at once everybody, a price list included, would get a 64th of the interpreter.
+    As many releases compute at a time as there are processors; whoever waits for the disk, the deadline or the book steps aside. With
+    64 at once everybody, a price list included, would get a 64th of the interpreter. `watch` is told when the work begins.
     """
 
     book: Book
-    tick: Tick
+    clock: Clock
     slots: threading.Semaphore
-    start: float | None = None  # set by the charge: from then on the answer, and a failure too, is due on the grid
-    waited: bool = False
+    watch: Callable[[], None] = lambda: None
+    deadline: float = 0.0  # seconds; at 0 the answer leaves when it is ready
+    start: float | None = None  # set by the charge: from then on the answer, and a failure too, is due at the deadline
+    ready: bool = False  # the work is over
+    late: bool = False  # it was not over at the deadline
+    stopped: bool = False  # nor at the fourth: whatever it finds is not sealed any more
     computing: bool = False
+    stop: Stop = field(default_factory=Stop)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def charge(self, request: str, asked: Asked | bytes, cost: Cost, analyst: str | None = None) -> Entry:
         with self.aside():
             entry = self.book.charge(request, asked, cost, analyst)
-        if entry.state == "new":
-            self.start = self.tick.clock.now()
+        if entry.state == "new":  # timed once there is a place to compute: who else computes is nobody's row
+            self.start = self.clock.now()
+            self.watch()
         return entry
 
     def find(self, request: str) -> Entry | None:
@@ -82,14 +96,31 @@ class Timed:
     def seal(self, entry: Entry, answer: bytes) -> None:
         with self.aside():
             self.wait()
+            if self.stopped:
+                raise lost()
             self.book.seal(entry, answer)
 
     def wait(self) -> None:
-        """Let the tick pass, once, after a charge."""
-        if self.start is not None and not self.waited:
-            self.waited = True
-            if left := self.tick.left(self.start):
-                self.tick.clock.wait(left)
+        """Let the deadline pass, once, after a charge."""
+        if self.start is None or self.ready or not self.deadline:
+            return
+        passed = self.clock.now() - self.start
+        with self._lock:
+            self.ready = True
+            self.late = passed > self.deadline
+            self.stopped = self.stopped or passed > FACTOR * self.deadline
+        due = (FACTOR if self.late else 1) * self.deadline
+        if not self.stopped and passed < due:
+            self.clock.wait(due - passed)
+
+    def give_up(self) -> bool:
+        """After the fourth deadline: stop the work, if it is not over. What it would find now is never sealed."""
+        with self._lock:
+            if self.ready:
+                return False
+            self.stopped = True
+        self.stop.now()
+        return True
 
     @contextmanager
     def compute(self) -> Iterator[None]:
@@ -121,7 +152,7 @@ class Errand:
     wish: Wish
     analyst: str
     request: str
-    gate: Gate | None = None  # where dear releases wait for the owner
+    rules: Rules  # what stands before the charge
 
     @property
     def place(self) -> str:
@@ -139,9 +170,9 @@ class Errand:
         return sha256(repr((self.key, self.wish)).encode("utf-8", "replace")).hexdigest()
 
     def run(self, timed: Timed, execute: Callable[..., bytes], pinned: str | None) -> Paid | SordinoError:
-        """The answer. Errors are answers here: after a charge they wait for the grid like any other."""
+        """The answer. Errors are answers here: after a charge they wait for the deadline like any other."""
         try:
-            with timed.compute():
+            with timed.stop.listening(), timed.compute():
                 return self._pay(timed, execute, pinned)
         except SordinoError as error:
             timed.wait()
@@ -154,23 +185,24 @@ class Errand:
         recorded = None if self.wish.fresh else self.recorded(pinned)
         if recorded is not None:
             return Paid(recorded.sealed or recorded.to_bytes(), recorded.id)
-        wish, table = self.wish, self.query.table
-        plan = self.query.priced(epsilon=wish.epsilon, delta=wish.delta, within=wish.within, within_rank=wish.within_rank)
-        if self.gate is not None:
-            self.gate.admit(self, plan.cost)
-        who = {"request": self.request, "analyst": self.analyst}
-        said = self.query.said(epsilon=wish.epsilon, delta=wish.delta, within=wish.within, within_rank=wish.within_rank)
+        rules, table = self.rules, self.query.table
+        plan = rules.floor.priced(self.query, **self.wish.price)
+        rehearse(plan)  # how often it asks is part of its deadline
+        timed.deadline = rules.deadlines.of(plan, table)
+        if rules.gate is not None:
+            rules.gate.admit(self, plan.cost)
+        rules.deadlines.admit()
+        who, said = {"request": self.request, "analyst": self.analyst}, self.query.said(**self.wish.price)
         return Paid(execute(plan, timed, table.engine, **who, owner_log=table.log_failure, wish=said))
 
     def _replayed(self, earlier: Entry) -> Paid:
         """The same request again, perhaps after a crash: it is told from another one by the words of its record's own format."""
-        wish = self.wish
-        said = self.query.said(epsilon=wish.epsilon, delta=wish.delta, within=wish.within, within_rank=wish.within_rank)
+        said = self.query.said(**self.wish.price)
         known = None if earlier.asked is None else earlier.asked.wish
         if same_request(replace(self.query.charged, wish=said), earlier.key, earlier.format, known) is False:
             raise reused()
         if earlier.answer is None:
-            raise ReleaseFailed("SRD-402", "The charge stands and no answer was recorded.", "Ask again as a new release.")
+            raise ReleaseFailed("SRD-402", LOST, AGAIN)
         return Paid(earlier.answer)
 
     def recorded(self, pinned: str | None = None) -> Release | None:
@@ -180,6 +212,11 @@ class Errand:
         wish = self.wish
         price = None if wish.epsilon is None else as_epsilon(wish.epsilon)
         return self.query.recall(price, self.query._wish(wish.within, wish.within_rank), ranks=wish.within_rank is not None)
+
+
+def lost() -> ReleaseFailed:
+    """What everybody hears whose charge stands without an answer, whatever went wrong."""
+    return ReleaseFailed("SRD-401", LOST, AGAIN)
 
 
 def reused() -> QueryError:

@@ -1,22 +1,92 @@
-"""The gate before a charge: whatever costs more than the owner's threshold stops here until the owner has said yes."""
+"""What stands before a charge: a floor under every price, a deadline, and a gate where dear releases wait for the owner's yes.
+
+All of it follows from public facts: the price, the question, and what the owner declared. Nothing is charged and no row is read here.
+"""
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sordino.errors import QueryError
+from sordino.ledger.filter import price_of
 from sordino.privacy.cost import Cost
 from sordino.server.approval import STATES, Approval, Approvals
+from sordino.server.deadline import Deadlines
 from sordino.server.problem import Refusal
+from sordino.session.price import epsilon_of, price
+from sordino.session.query import Query
+from sordino.session.settled import Settled
 
 if TYPE_CHECKING:
     from sordino.ledger import Book
     from sordino.server.errand import Errand
 
-__all__ = ["Gate", "Shown", "shown", "verdict"]
+__all__ = ["Floor", "Gate", "Rules", "Shown", "shown", "verdict"]
+
+SHARE = 10_000  # a release takes at least this part of the cap, where the owner declares no floor
+CLOSER = Fraction(101, 100)
+
+
+@dataclass(frozen=True)
+class Floor:
+    """The least a paid release may cost. What costs next to nothing could be asked without end, and every answer has a time and a value.
+
+    Declared, it is an epsilon; otherwise a part of the cap in the unit its ledger adds up: epsilon, or rho.
+    """
+
+    least: Fraction | None = None
+
+    def said(self, book: Book) -> str:
+        """The floor in words."""
+        unit = "rho" if self.least is None and book.terms.filter.accounting == "zcdp" else "epsilon"
+        return f"{unit} {float(self.loss(book) if self.least is None else self.least):.4g}"
+
+    @staticmethod
+    def loss(book: Book) -> Fraction:
+        """The floor where none is declared, in the unit the ledger adds up; a hair lower, so that its own price in floats passes."""
+        return book.terms.filter.cap.loss / SHARE * (1 - Fraction(1, 10**9))
+
+    def met(self, book: Book, cost: Cost) -> bool:
+        if self.least is not None:
+            return cost.epsilon >= self.least
+        return price_of(cost, book.terms.filter.accounting).loss >= self.loss(book)
+
+    def epsilon(self, query: Query, delta: Any = None, **plan: Any) -> Fraction:
+        """The least epsilon, to a hundredth, at which this question may be sold."""
+        book = query.table.ledger
+        if self.least is not None or book.terms.filter.accounting == "pure":
+            found = book.terms.filter.cap.loss / SHARE if self.least is None else self.least
+        else:
+            found = epsilon_of(query, book.terms.filter.cap.loss / SHARE, delta) * Fraction(10001, 10000)
+        while not self.met(book, query.settle(found, delta, **plan).cost):
+            found *= CLOSER
+        return found
+
+    def priced(self, query: Query, *, epsilon: Any = None, delta: Any = None, within: Any = None, within_rank: Any = None) -> Settled:
+        """The plan of a wish, at the floor if it needs less, which its card says. A price below the floor is refused."""
+        plan, book = query.priced(epsilon=epsilon, delta=delta, within=within, within_rank=within_rank), query.table.ledger
+        if self.met(book, plan.cost):
+            return plan
+        needed = f"epsilon {float(plan.cost.epsilon):.4g}"
+        if epsilon is not None:
+            what = f"{needed} is below {self.said(book)}, the least a release of this dataset costs."
+            raise QueryError("SRD-305", what, "Ask with that or more; a recorded answer is free.")
+        offer = price(query, query._wish(within, within_rank) or {}, delta, ranks=within_rank is not None)
+        divided: dict[str, Any] = {"weights": offer.weights, "way": offer.way}
+        sold = query.settle(self.epsilon(query, delta, **divided), delta, **divided)
+        return replace(sold, facts={**sold.facts, "floor": f"the wish needs {needed}; sold at {self.said(book)}, the least there is"})
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What stands between a question and its charge, in this order."""
+
+    floor: Floor
+    deadlines: Deadlines
+    gate: Gate | None = None  # where dear releases wait for the owner
 
 
 @dataclass(frozen=True)

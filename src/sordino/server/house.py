@@ -12,7 +12,8 @@ from sordino.ledger import Check, Entry
 from sordino.server.approval import Approvals
 from sordino.server.call import asked, is_call
 from sordino.server.clock import Clock
-from sordino.server.gate import Gate, Shown, shown
+from sordino.server.deadline import Deadlines
+from sordino.server.gate import Floor, Gate, Rules, Shown, shown
 from sordino.server.plan import Plan
 from sordino.server.problem import Refusal
 from sordino.server.quote import Quotes
@@ -32,14 +33,16 @@ KEPT = 512  # parsed statements; a plan that fell out is parsed again
 class House:
     """Opened datasets by name."""
 
-    def __init__(self, datasets: Mapping[str, Opened], clock: Clock) -> None:
+    def __init__(self, datasets: Mapping[str, Opened], clock: Clock, deadline: float | None = None) -> None:
         self.datasets, self._clock = datasets, clock
+        self.deadlines = {name: Deadlines(opened.declared, deadline) for name, opened in datasets.items()}
+        self.floors = {name: Floor(opened.declared.budget.least_epsilon) for name, opened in datasets.items()}
         self._checks: dict[str, tuple[float, Check]] = {}
         self._entries: dict[str, tuple[tuple[int, int], float, list[Entry]]] = {}
         self._seals = 0
         self._reading = threading.Lock()
         self._parsed: OrderedDict[Plan, Query] = OrderedDict()
-        self.quotes = Quotes(clock)
+        self.quotes = Quotes(clock, {name: Rules(self.floors[name], self.deadlines[name]) for name in datasets})
 
     def seen_by(self, person: Person) -> dict[str, Opened]:
         return {name: opened for name, opened in self.datasets.items() if person.sees(name)}
@@ -87,6 +90,10 @@ class House:
         if declared.approve_above is None or person.owner:
             return None
         return Gate(Approvals.beside(declared.path), declared.approve_above, plan.id)
+
+    def rules(self, person: Person, plan: Plan) -> Rules:
+        """What stands between this person's question and its charge."""
+        return Rules(self.floors[plan.dataset], self.deadlines[plan.dataset], self.gate(person, plan))
 
     def approvals(self, person: Person, name: str) -> list[Shown]:
         """Asks above the threshold: an owner sees everybody's, an analyst their own."""
@@ -143,10 +150,10 @@ class House:
 
     def facts(self, person: Person) -> list[dict[str, Any]]:
         """What the owner declared about each dataset: public, and no row of it was read."""
-        return [_facts(opened) for opened in self.seen_by(person).values()]
+        return [_facts(opened, self.deadlines[name], self.floors[name]) for name, opened in self.seen_by(person).items()]
 
 
-def _facts(opened: Opened) -> dict[str, Any]:
+def _facts(opened: Opened, deadlines: Deadlines, floor: Floor) -> dict[str, Any]:
     declared, tables = opened.declared, []
     for name, table in declared.tables.items():
         known = opened.tables[name].columns if name in opened.tables else table.columns
@@ -155,10 +162,12 @@ def _facts(opened: Opened) -> dict[str, Any]:
              "values": None if column.keys is None else [str(key) for key in column.keys]}
             for column in known.values()
         ]  # fmt: skip
-        tables.append({"name": name, "public": table.public, "size": table.size, "columns": columns})
+        rows = None if table.public else deadlines.rows(name)
+        tables.append({"name": name, "public": table.public, "size": table.size, "most_rows": rows, "columns": columns})
     unit = declared.unit
     return {
         "name": declared.name, "version": declared.version, "unit": declared.unit_word, "relation": unit.relation.value,
-        "max_rows": unit.max_rows, "max_groups": unit.max_groups, "tick_ms": declared.tick_ms,
+        "max_rows": unit.max_rows, "max_groups": unit.max_groups, "deadline_ms": deadlines.plain_ms, "longest_ms": deadlines.longest_ms,
+        "least_epsilon": floor.said(opened.ledger), "paused": deadlines.pause.paused,
         "approve_above": None if declared.approve_above is None else str(declared.approve_above), "tables": tables,
     }  # fmt: skip

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from sordino.errors import SordinoError
+from sordino.server.gate import Floor
 from sordino.session.improvement import Noise, combine, half_width, noise_of, second_price
-from sordino.session.price import price
 from sordino.session.query import Query
 from sordino.session.release import Release
 
@@ -38,12 +38,14 @@ def together(query: Query) -> Release | None:
     return combine(found, known) if len(found) > 1 else None
 
 
-def improvement(query: Query, within: float) -> Improvement:
-    """The two prices of a half-width, by public facts and recorded answers alone."""
+def improvement(query: Query, within: float, floor: Floor) -> Improvement:
+    """The two prices of a half-width, by public facts and recorded answers alone, and none that is not sold."""
     wish, (found, known) = query.wished(within), _draws(query)
     reached = bool(found) and half_width(known) <= within
     second = second_price(query, known, wish) if found and not reached and len(wish) == 1 else None
+    if second is not None and not floor.met(query.table.ledger, query.settle(second).cost):
+        second = floor.epsilon(query)
     try:
-        return Improvement(within, reached, second, price(query, wish).epsilon)
+        return Improvement(within, reached, second, floor.priced(query, within=within).cost.epsilon)
     except SordinoError as error:
         return Improvement(within, reached, second, None, f"{error.what} {error.fix}")

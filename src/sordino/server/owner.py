@@ -14,6 +14,7 @@ from starlette.responses import RedirectResponse, Response
 from sordino.errors import SordinoError
 from sordino.ledger import Book
 from sordino.server.approval import Approvals
+from sordino.server.deadline import LATE
 from sordino.server.gate import verdict
 from sordino.server.guard import owner_only
 from sordino.server.house import House
@@ -58,6 +59,7 @@ def owner_pages(house: House, worker: Worker, visits: Visits, tokens: Tokens) ->
         cards = [entry.id for entry in reversed(entries) if entry.answer is not None][:50]
         lost = [entry.id for entry in entries if entry.state == "open"]
         names = list(house.seen_by(person))
+        facts |= {"deadlines": house.deadlines[name], "floor": house.floors[name].said(opened.ledger), "most_late": LATE}
         facts |= {"waiting": await worker.free(_waiting, house, person, name), "above": opened.declared.approve_above}
         return page("owner.html", request, dataset=name, names=names, cards=cards, lost=lost, words=NOT_DEFENDED, **facts)
 

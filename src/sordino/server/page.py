@@ -55,7 +55,7 @@ def pages(house: House, desk: Desk, worker: Worker, visits: Visits) -> APIRouter
         """The question, its price and why. With `part` only what follows: the price, and SQL or builder, if the other was touched."""
         person, said = visits.of(request).person, dict(request.query_params)
         facts, chosen, problem = house.facts(person), said.get("dataset"), None
-        asked: dict[str, Any] = dict.fromkeys(("preview", "slider", "plan", "picture", "key", "recorded", "above")) | {"rows": []}
+        asked: dict[str, Any] = dict.fromkeys(("preview", "slider", "plan", "picture", "key", "recorded", "above", "deadline")) | {"rows": []}
         sql, part = said.get("sql", ""), said.get("part")
         try:
             name, _ = house.dataset(person, chosen or (facts[0]["name"] if facts else None))
@@ -92,9 +92,8 @@ def pages(house: House, desk: Desk, worker: Worker, visits: Visits) -> APIRouter
         key = fields.get("key", "")
         if not (16 <= len(key) <= 64 and key.isalnum()):
             raise QueryError("SRD-503", "the form has no request id.", "Open the page again.")
-        gate = house.gate(visit.person, plan)
-        found, aligned = await desk.release(Errand(query, wish, visit.person.name, f"{visit.person.name}:{key}", gate))
-        request.scope["turn"].aligned = aligned
+        rules = house.rules(visit.person, plan)
+        found = await desk.release(Errand(query, wish, visit.person.name, f"{visit.person.name}:{key}", rules))
         if isinstance(found, SordinoError):
             if found.code in WAITING:
                 return RedirectResponse(f"/approvals?{urlencode({'dataset': plan.dataset})}", 303)
@@ -135,7 +134,7 @@ def _priced(house: House, name: str, sql: str, within: float | None) -> dict[str
     found = quote.preview
     plotted = any(known.half_width or known.ranks for line in found.lines for known in line.forecasts)
     at = slider(found, within)
-    made = {"recorded": quote.recorded, "preview": found, "slider": at, "rows": rows_of(found), "plan": plan.id}
+    made = {"recorded": quote.recorded, "deadline": quote.deadline, "preview": found, "slider": at, "rows": rows_of(found), "plan": plan.id}
     return {**made, "key": secrets.token_hex(16), "picture": found.plot() if plotted else None}
 
 

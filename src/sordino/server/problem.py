@@ -25,7 +25,7 @@ class Refusal(SordinoError):
 class Unfinished(Refusal):
     """Nobody can say yet whether the charge stands."""
 
-    spent = None  # type: ignore[assignment]
+    spent = None
 
 
 def status_of(error: SordinoError) -> int:

@@ -6,13 +6,18 @@ import json
 import math
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+from sordino.errors import SordinoError
 from sordino.privacy.number import as_epsilon
 from sordino.server.clock import Clock
-from sordino.session.preview import EPSILONS, Preview
+from sordino.server.gate import Floor, Rules
+from sordino.session.execute import rehearse
+from sordino.session.preview import EPSILONS, Line, Preview
 from sordino.session.query import Query
 
 __all__ = ["Quote", "Quotes", "Terms", "as_json"]
@@ -49,14 +54,16 @@ class Terms:
 
 @dataclass(frozen=True)
 class Quote:
-    """A price list, and the id of a recorded answer that is good enough for the wish, and so free."""
+    """A price list, the id of a recorded answer that is good enough for the wish, and so free, and when a paid one would leave."""
 
     preview: Preview
     recorded: str | None
+    deadline: float | None = None  # seconds after the charge; None where the question is too dear
 
     @cached_property
     def body(self) -> bytes:
-        return as_json({**self.preview.to_dict(), "recorded": self.recorded, "text": str(self.preview)})
+        wait = None if self.deadline is None else round(1000 * self.deadline)
+        return as_json({**self.preview.to_dict(), "recorded": self.recorded, "deadline_ms": wait, "text": str(self.preview)})
 
 
 @dataclass
@@ -70,8 +77,8 @@ class _Kept:
 class Quotes:
     """Young price lists by question and terms. A question's own are dropped as soon as an answer to it is sealed here."""
 
-    def __init__(self, clock: Clock) -> None:
-        self._clock, self._lock = clock, threading.Lock()
+    def __init__(self, clock: Clock, rules: Mapping[str, Rules]) -> None:
+        self._clock, self._rules, self._lock = clock, rules, threading.Lock()
         self._kept: OrderedDict[tuple[Query, Terms], _Kept] = OrderedDict()
         self._seals = 0
 
@@ -90,7 +97,7 @@ class Quotes:
             if kept is not None and kept.stamp == stamp and now - kept.made < OLD:
                 kept.seen = now
                 return kept.quote
-        made = _Kept(_worked_out(query, terms), stamp, now, now)
+        made = _Kept(_worked_out(query, terms, self._rules[query.table.dataset]), stamp, now, now)
         with self._lock:
             self._kept[key] = made
             self._kept.move_to_end(key)
@@ -106,10 +113,32 @@ class Quotes:
                 del self._kept[key]
 
 
-def _worked_out(query: Query, terms: Terms) -> Quote:
+def _worked_out(query: Query, terms: Terms, rules: Rules) -> Quote:
     prices = EPSILONS if terms.epsilon is None else (str(terms.epsilon),)
-    found = query.preview(epsilons=prices, within=terms.within, within_rank=terms.within_rank)
+    found = _sold(query, query.preview(epsilons=prices, within=terms.within, within_rank=terms.within_rank), rules.floor)
+    deadline = None
+    try:
+        plan = query.settle("1")
+        rehearse(plan)
+        deadline = rules.deadlines.of(plan, query.table)
+    except SordinoError as error:
+        found = replace(found, notes=(*found.notes, f"{error.what} {error.fix}"))
     wish = query._wish(terms.within, terms.within_rank)
     price = None if terms.epsilon is None else as_epsilon(terms.epsilon)
     good = None if wish is None and price is None else query.recall(price, wish, ranks=terms.within_rank is not None)
-    return Quote(found, None if good is None else good.id)
+    return Quote(found, None if good is None else good.id, deadline)
+
+
+def _sold(query: Query, found: Preview, floor: Floor) -> Preview:
+    """The list without prices that are not sold, and a wish that needs less at the floor."""
+    book = query.table.ledger
+
+    def sold(line: Line) -> bool:
+        return Fraction(line.epsilon) >= floor.least if floor.least is not None else Fraction(line.loss) >= floor.loss(book)
+
+    kept = replace(found, lines=tuple(filter(sold, found.lines)))
+    if found.best is None or sold(found.best):
+        return kept
+    said = f"this wish needs epsilon {found.best.epsilon:.4g}; the least that is sold is {floor.said(book)}."
+    best = query.preview(epsilons=(str(floor.epsilon(query)),)).lines[0]
+    return replace(kept, best=best, notes=(*found.notes, said))

@@ -40,7 +40,7 @@ def result_pages(house: House, worker: Worker, visits: Visits) -> APIRouter:
         found, problem = None, None
         try:
             if (wish := number(within, "within")) is not None:
-                found = await worker.free(improvement, query, wish)
+                found = await worker.free(improvement, query, wish, house.floors[asked.dataset])
         except SordinoError as error:
             problem = error
         prices = {"second": _decimal(found and found.second), "alone": _decimal(found and found.alone)}

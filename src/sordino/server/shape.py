@@ -87,6 +87,7 @@ class Priced(BaseModel):
     notes: list[str]
     budget: str
     recorded: str | None  # the id of a recorded answer that is good enough for the wish, and so free
+    deadline_ms: int | None  # when a paid answer leaves, counted from its charge; null if the question is too dear
     text: str
 
 
@@ -163,7 +164,10 @@ class Declared(BaseModel):
     version: str
     unit: str
     relation: str
-    tick_ms: int
+    deadline_ms: int
+    longest_ms: int
+    least_epsilon: str
+    paused: bool
     approve_above: str | None  # releases dearer than this wait for the owner
     tables: list[dict[str, Any]]
 

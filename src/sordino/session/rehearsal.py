@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -23,8 +23,10 @@ class Nobody:
     """Answers every request as an engine would if nobody were there: no group occurs, and one window stands for all of them."""
 
     frame: Frame
+    heard: list[Any] = field(default_factory=list, compare=False, repr=False)  # every request, in order
 
     def ask(self, request: Any) -> Any:
+        self.heard.append(request)
         if isinstance(request, Totals):
             groups = () if self.frame.by else ((),)
             return GroupTotals(groups, {item: np.zeros(len(groups), np.int64) for item in request.items})

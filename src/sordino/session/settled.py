@@ -53,6 +53,7 @@ class Settled:
     shapes: dict[str, Shape]  # by those labels
     own_profile: bool = False  # sold by rho: its own epsilon is that of the exact profile
     rehearsed: bool = field(default=False, init=False, compare=False, repr=False)
+    scans: int = field(default=0, init=False, compare=False, repr=False)  # requests of the rehearsal: a public number
 
     @property
     def key(self) -> bytes:
@@ -116,25 +117,27 @@ class Settled:
     def rehearse(self, draw: Draw) -> None:
         """The same conversation with nobody there, written down and thrown away; what passed once passes again."""
         if not self.rehearsed:
-            self._rehearse(draw)
+            self.__dict__["scans"] = len(self._rehearse(draw))
             self.__dict__["rehearsed"] = True
 
-    def _rehearse(self, draw: Draw) -> None:
-        """One group stands for all, named or not."""
+    def _rehearse(self, draw: Draw) -> list[Any]:
+        """One group stands for all, named or not. What was asked is what the real conversation asks, group by group."""
+        heard: list[Any] = []
         groups: Groups = (self.context.keys or ((None,) * len(self.by),)) if self.by else None
         own, *counted = self.frames
         if self.plan.keys is not None:
-            self.plan.keys.release(Nobody(own).ask, draw)
+            self.plan.keys.release(Nobody(own, heard).ask, draw)
         one, cells = None if groups is None else groups[:1], iter(counted)
         answers: Answers = dict.fromkeys(self.names, ())
         for part in self.plan.draws:
-            rows = Nobody(own if part.counted is None else next(cells))
+            rows = Nobody(own if part.counted is None else next(cells), heard)
             answers |= part.release(rows.ask, draw, one if part.counted is None else groups)
         few = min(len(cells) for cells in answers.values())  # none where keys and counts are one draw
         kept = None if groups is None else groups[: min(few, 1)]
         self._release(kept, {name: cells[: min(few, 1)] for name, cells in answers.items()}, Paid(self.cost), "", Card()).to_bytes()
         if not self.certificates:  # building them checks every parameter
             raise QueryError("SRD-110", "this price cannot be certified.", "Ask with another epsilon.")
+        return heard
 
     def record(self, groups: Groups, answers: Answers, entry: Entry, balance: Balance) -> bytes:
         """The bytes to seal, with the card as of this release's own charge."""

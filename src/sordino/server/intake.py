@@ -1,27 +1,25 @@
-"""The outer wall: a request comes in whole or not at all, and its answer leaves on the public grid in time.
+"""The outer wall: a request comes in whole or not at all, and nobody is answered beside a release of their own that is on its way.
 
-The grid of a request starts when its last byte has arrived. If it started with the first, an analyst could hold the last byte back
-and so choose where in a tick the work falls, and learn from the tick of the answer on which side of that place the work ended.
+What is free reads no rows, so it leaves when it is ready. But how long it took shows how busy the machine is, and with a release of one's
+own under way that is the data's doing. So whatever else its analyst asks meanwhile leaves when the release has left, at a public time.
 """
 
 from __future__ import annotations
 
 import asyncio
 import traceback
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from sordino.server.clock import Tick
 from sordino.server.problem import Refusal, problem, unexpected
 
-__all__ = ["HEADERS", "Grid", "Turn"]
+__all__ = ["HEADERS", "Intake"]
 
 LARGEST = 64 * 1024  # bytes of a request's body
 PATIENCE = 20.0  # seconds for all of it to arrive
-EXEMPT = ("/static/", "/learn", "/v1/openapi.json")  # these touch no dataset, whoever asks
 CONTENT = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'"
 HEADERS = {
     "content-security-policy": f"{CONTENT}; frame-ancestors 'none'; base-uri 'none'",
@@ -33,21 +31,17 @@ HEADERS = {
 }
 
 
-@dataclass
-class Turn:
-    """One request on its way: when it was whole, and whether its answer is on the grid already."""
-
-    start: float
-    aligned: bool = False
+async def _at_once(_: str) -> None:
+    """Where nothing is released nobody waits."""
 
 
 @dataclass(frozen=True)
-class Grid:
-    """The middleware around everything."""
+class Intake:
+    """The middleware around everything. `quiet` returns when no release of that name is on its way."""
 
     app: ASGIApp
-    tick: Tick
     log: Callable[..., None]
+    quiet: Callable[[str], Awaitable[None]] = _at_once
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -56,12 +50,11 @@ class Grid:
         body = await self._whole(receive)
         if body is None:
             return
-        turn = scope["turn"] = Turn(self.tick.clock.now())
         answer: list[Message] = []
         await self._answer(scope, body, answer)
-        if not turn.aligned and not scope["path"].startswith(EXEMPT) and (left := self.tick.left(turn.start)):
-            await self.tick.clock.sleep(left)
-        self._record(scope, answer[0]["status"], turn)
+        if (person := scope.get("person")) is not None and not scope.get("unheld"):
+            await self.quiet(person.name)
+        self._record(scope, answer[0]["status"])
         for message in answer:
             await send(message)
 
@@ -111,7 +104,7 @@ class Grid:
             self.log("failed", error=type(error).__name__, place=f"{place.name}, line {place.lineno}")  # its text may quote a value
             await problem(unexpected())(scope, receive, keep)
 
-    def _record(self, scope: Scope, status: int, turn: Turn) -> None:
+    def _record(self, scope: Scope, status: int) -> None:
         route: Any = scope.get("route")
         person = scope.get("person")
         where = getattr(route, "path", None) or "no such address"
