@@ -15,7 +15,7 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 from sordino.errors import BudgetExceeded, LedgerError, QueryError, ReleaseFailed, SordinoError
 from sordino.remote.wording import Asked, Words
 from sordino.session.forecast import Forecast
-from sordino.session.preview import Line, Preview
+from sordino.session.preview import Line, Other, Preview
 from sordino.session.release import Release
 
 __all__ = ["Remote", "RemoteQuery", "connect"]
@@ -106,7 +106,9 @@ class RemoteQuery:
         for extra in ("text", "recorded"):
             found.pop(extra, None)
         best = None if found["best"] is None else _line(found["best"])
-        return Preview(**{**found, "lines": tuple(map(_line, found["lines"])), "best": best, "notes": tuple(found["notes"])})
+        others = tuple(Other(**said) for said in found.get("others", ()))
+        said = {**found, "lines": tuple(map(_line, found["lines"])), "best": best, "notes": tuple(found["notes"]), "others": others}
+        return Preview(**said)
 
     def release(
         self, *, epsilon: Any = None, delta: Any = None, within: Any = None, within_rank: Any = None, fresh: bool = False,

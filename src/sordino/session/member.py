@@ -82,6 +82,17 @@ class Member:
         return self.answer.id
 
     @property
+    def about(self) -> str:
+        return self.answer.about
+
+    def about_interval(self, kind: str = "noise") -> str:
+        return self.answer.about_interval(kind)
+
+    @property
+    def moved(self) -> Any:
+        return self.answer.moved
+
+    @property
     def card(self) -> Card:
         return self.answer.card
 

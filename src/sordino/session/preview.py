@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import html
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -13,15 +14,17 @@ from typing import TYPE_CHECKING, Any
 from sordino.errors import SordinoError
 from sordino.pictures import Picture, lines
 from sordino.privacy.number import as_epsilon
+from sordino.session.about import about_plan, lost
 from sordino.session.forecast import Forecast, Outlook, outlook
 from sordino.session.price import Offer, Wish, price
+from sordino.statistics.average import Mean, mean
 
 if TYPE_CHECKING:
     from sordino.ledger import Balance
     from sordino.session.query import Query
     from sordino.session.settled import Settled
 
-__all__ = ["EPSILONS", "Line", "Preview", "preview", "rounded"]
+__all__ = ["EPSILONS", "Line", "Other", "Preview", "others_of", "preview", "rounded"]
 
 EPSILONS = ("0.05", "0.1", "0.2", "0.5", "1", "2")
 SIZES = (1_000, 10_000, 100_000)
@@ -42,6 +45,24 @@ class Line:
 
 
 @dataclass(frozen=True)
+class Other:
+    """Another number on the same list: how to ask for it, what it is, and what it costs at one of the prices."""
+
+    name: str
+    ask: str
+    about: str
+    epsilon: float
+    half_width: float | None
+    source: str = ""
+
+    def __str__(self) -> str:
+        marks = {"twin": " on the twin", "codebook": " on made-up rows, a guess"}
+        mark = marks.get(self.source, " at most, and less the closer the rows lie")
+        width = "its error is private" if self.half_width is None else f"within {rounded(self.half_width)}{mark}"
+        return f"another number: {self.name}, by {self.ask}, at epsilon {self.epsilon:.4g} {width}: {self.about}"
+
+
+@dataclass(frozen=True)
 class Preview:
     """A price list. `best` is the line of the wish, if there was one; `problem` says why a wish cannot be met, and what can."""
 
@@ -54,6 +75,8 @@ class Preview:
     problem: str = ""
     facts: dict[str, Any] = field(default_factory=dict)
     adds: str = "epsilon"  # the unit the ledger adds up
+    about: str = ""  # which rows, which number, what the interval will cover
+    others: tuple[Other, ...] = ()  # other numbers that may serve as well
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -82,7 +105,8 @@ class Preview:
         wide = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
         body = ["  ".join(cell.rjust(width) for cell, width in zip(row, wide, strict=True)) for row in rows]
         star = ["* the price of your wish"] if self.best is not None else [self.problem] if self.problem else []
-        return "\n".join([f"{self.question} ({self.unit}); nothing read, nothing spent", *body, *star, *self.notes, self.budget])
+        head = [f"{self.question} ({self.unit}); nothing read, nothing spent", *([self.about] if self.about else [])]
+        return "\n".join([*head, *body, *star, *self.notes, *map(str, self.others), self.budget])
 
     __repr__ = __str__
 
@@ -104,11 +128,12 @@ class Preview:
         head, *body = self._table()
         top = "".join(f"<th scope='col'>{html.escape(cell)}</th>" for cell in head)
         rows = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in body)
-        said = "".join(f"<p>{html.escape(note)}</p>" for note in (self.problem, *self.notes, self.budget) if note)
+        said = "".join(f"<p>{html.escape(note)}</p>" for note in (self.problem, *self.notes, *map(str, self.others), self.budget) if note)
         caption = html.escape(f"{self.question} ({self.unit}); nothing read, nothing spent")
         plotted = any(known.half_width or known.ranks for line in self.lines for known in line.forecasts)
         drawing = self.plot()._repr_html_() if plotted else ""
-        return f"<table><caption>{caption}</caption><tr>{top}</tr>{rows}</table>{said}{drawing}"
+        about = f"<p class='sordino-about'>{html.escape(self.about)}</p>" if self.about else ""
+        return f"{about}<table><caption>{caption}</caption><tr>{top}</tr>{rows}</table>{said}{drawing}"
 
 
 def _error(known: Forecast) -> tuple[str, str]:
@@ -145,7 +170,29 @@ def preview(
     who = f"{table.unit_word}, {table.unit.relation.value}"
     facts = {"rows": view.rows, "twin": None if view.twin is None else "codebook" if view.twin.guess else "public twin"}
     asked = f"{', '.join(query.asked.statistics)}" + (f" by {', '.join(query.asked.by)}" if query.asked.by else "")
-    return Preview(asked, who, tuple(found), str(balance), _notes(view, found, delta), best, problem, facts, balance.filter.word)
+    about, others = about_plan(plan, query), tuple(others_of(view, best.epsilon if best is not None else _middle(found), delta))
+    notes = (*lost(plan.facts), *_notes(view, found, delta))
+    return Preview(asked, who, tuple(found), str(balance), notes, best, problem, facts, balance.filter.word, about, others)
+
+
+def _middle(found: Sequence[Line]) -> float:
+    """The price that stands for a list: one unit if that is on it."""
+    return min((line.epsilon for line in found), key=lambda epsilon: abs(math.log(epsilon)))
+
+
+def others_of(view: Outlook, epsilon: float, delta: Any) -> Iterator[Other]:
+    """Means of values moved into drawn limits, beside the plain means that were asked: never in place of them."""
+    for label, statistic in view.query.labels.drawn.statistics.items():
+        if not isinstance(statistic, Mean) or statistic.moved or statistic.method == "trimmed" or view.query.asked.mechanism is not None:
+            continue
+        moved = mean(statistic.column, "two_stage")
+        query = view.query.alone(**{moved.label: moved})
+        with contextlib.suppress(SordinoError):
+            plan = query.settle(as_epsilon(f"{epsilon:.6g}"), delta, rows=view.rows)
+            known = replace(view, query=query).forecast(moved.label, plan)
+            ask = f'mean("{statistic.column}", method="two_stage")'
+            name = moved.label if label == statistic.label else label
+            yield Other(name, ask, about_plan(plan, query), epsilon, known.half_width, known.source)
 
 
 def _needs_rows(plan: Settled, name: str) -> bool:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import html
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any
 
-from sordino.errors import QueryError, builds
-from sordino.ledger import Asked, Limits
+from sordino.errors import QueryError, SordinoError, builds
+from sordino.ledger import Asked, Limits, Membership
 from sordino.ledger.record import as_text
 from sordino.pictures import Picture, chain
 from sordino.plan.arrangement import Arrangement
@@ -29,12 +30,14 @@ from sordino.session.explanation import Explanation, explain
 from sordino.session.improvement import combine, half_width, noise_of, second_price
 from sordino.session.older import older_answers, older_key
 from sordino.session.preview import EPSILONS, Preview, preview
-from sordino.session.price import Wish, as_wish, epsilon_of, meets, price, public_rows, rank_wish
-from sordino.session.release import Release, price_of
+from sordino.session.price import Offer, Wish, as_wish, epsilon_of, meets, price, public_rows, rank_wish, widths
+from sordino.session.record import split
+from sordino.session.release import Release, member_of, price_of
 from sordino.session.settled import Settled, settle
 from sordino.session.shape import Shape, shape
 from sordino.session.verbs import TableVerbs
-from sordino.statistics import Answer, Statistic, count
+from sordino.statistics import Answer, Statistic, Step, count, std
+from sordino.statistics import sum as total
 from sordino.statistics.applied import Applied
 from sordino.statistics.predicates import Counts
 
@@ -286,8 +289,18 @@ class Query(TableVerbs):
         return [Release.from_bytes(item, recalled=True, query=self) for item in self.sealed(older=older)]
 
     def sealed(self, *, older: bool = True, quiet: bool = False) -> list[bytes]:
-        """The same as the book has them; those of format 1 came first."""
-        return [*(older_answers(self, quiet=quiet) if older else ()), *self.table.ledger.recall(self.key())]
+        """The same as the book has them; those of format 1 came first, members of bundles and batches come last."""
+        own = [*(older_answers(self, quiet=quiet) if older else ()), *self.table.ledger.recall(self.key())]
+        return [*own, *(found for item in self.table.ledger.recall_members(self.key()) if (found := self._member(item)) is not None)]
+
+    def _member(self, found: Membership) -> bytes | None:
+        """The answer to this question out of several that were sealed together, as the book would have it alone."""
+        sealed, path = (split(found.answer)[found.path[0]], found.path[1:]) if found.batch else (found.answer, found.path)
+        return member_of(sealed, path[0], next(iter(self.labels.sealed.values()))) if path else sealed
+
+    def drawn_alike(self) -> list[Release]:
+        """Recorded answers that have the noise which today's plan has at their price, and so may be averaged."""
+        return [item for item in self.recorded(older=False) if item.card.get("part of", {}).get("draw", "own") == "own"]
 
     def recall(
         self, epsilon: Fraction | None, wish: Wish | None = None, *, ranks: bool = False, rho: Fraction | None = None
@@ -301,25 +314,48 @@ class Query(TableVerbs):
             if wish is not None:
                 return meets(Release.from_bytes(sealed, query=self), wish, ranks=ranks)
             paid = price_of(sealed)
-            return paid.rho * Fraction(10003, 10000) >= rho if rho is not None else epsilon is not None and paid.epsilon >= epsilon
+            if rho is not None:
+                return paid.rho * Fraction(10003, 10000) >= rho
+            return epsilon is not None and paid.epsilon >= epsilon and self._as_narrow(sealed, epsilon)
 
         best = max(filter(enough, self.sealed()), key=lambda sealed: price_of(sealed).epsilon, default=None)
         return None if best is None else Release.from_bytes(best, recalled=True, query=self)
 
+    def _as_narrow(self, sealed: bytes, epsilon: Fraction) -> bool:
+        """Whether a member of a bundle that shares its draw with others is as accurate as a draw of its own at this price."""
+        found = Release.from_bytes(sealed, query=self)
+        if found.card.get("part of", {}).get("draw") != "shared":
+            return True
+        known = {name: width for name, width in widths(self, Offer(epsilon)).items() if width is not None}
+        return not known or meets(found, known)
+
     def interval(self, release: Release, level: float, *, population: bool = False) -> tuple[Any, Any] | None:
         """The interval of one of this question's answers at another level, from its recorded draws; or that about the population."""
-        name, own = release.names[0], release.cost.exact
-        step = self.settle(own.epsilon, own.delta).steps.get(name)
+        name = release.names[0]
         cells = release.raw.get(name)
-        if step is not None and cells:
-            answer = Answer(release.value, release.low, release.high, raw=tuple(cells[0]))
-            if step.interval(answer, 0.95) == (release.low, release.high):  # the table's declarations may have changed since
-                if not population:
-                    return step.interval(answer, level)
-                if hasattr(step, "population"):
-                    wide: tuple[Any, Any] | None = step.population(answer, level)
-                    return wide
+        for step in self._steps_of(release) if cells else ():
+            answer = Answer(release.value, release.low, release.high, raw=tuple(cells[0]) if cells else ())
+            if not _drew(step, answer):
+                continue
+            if not population:
+                return step.interval(answer, level)
+            if hasattr(step, "population"):
+                wide: tuple[Any, Any] | None = step.population(answer, level)
+                return wide
         raise QueryError("SRD-103", "this interval is known at 95% only.", "Ask for interval(0.95).")
+
+    def _steps_of(self, release: Release) -> Iterator[Step]:
+        """The steps that may have drawn an answer: its own, or one it shared with a sum or a spread of a column of the same release."""
+        name, own = release.names[0], release.cost.exact
+        if (step := self.settle(own.epsilon, own.delta).steps.get(name)) is not None:
+            yield step
+        if release.card.get("part of", {}).get("draw") != "shared":
+            return
+        for column in release.card["question"]["columns"]:
+            for mate in (total(column), std(column)):
+                with contextlib.suppress(SordinoError):
+                    both = self.alone(**{name: self.asked.statistics[name], f"{name} and another": mate})
+                    yield both.settle(own.epsilon, own.delta).steps[name]
 
     def improve(self, *, within: Any, analyst: str | None = None) -> Release:
         """A better answer, at the price of what it still lacks.
@@ -330,7 +366,7 @@ class Query(TableVerbs):
         """
         wish = self.wished(within)
         good = self.recall(None, wish)
-        found = self.recorded(older=False)  # what is averaged must have the noise that today's plan has at its price
+        found = self.drawn_alike()
         if good is not None:
             return good
         known = [noise for item in found if (noise := noise_of(self, item.cost.exact.epsilon)) is not None]
@@ -358,3 +394,11 @@ class Query(TableVerbs):
     def __repr__(self) -> str:
         by = f" by {', '.join(self.asked.by)}" if self.asked.by else ""
         return f"Query({', '.join(self.asked.statistics)}{by} of {self.table.name!r}; nothing read, nothing spent)"
+
+
+def _drew(step: Step, answer: Answer) -> bool:
+    """Whether a step, given what was drawn, says what the answer says: the table's declarations may have changed since."""
+    try:
+        return step.interval(answer, 0.95) == (answer.low, answer.high)
+    except (ValueError, IndexError, TypeError):  # numbers of another draw
+        return False

@@ -15,11 +15,12 @@ from sordino.pictures import Picture
 from sordino.plan.arrangement import Arrangement
 from sordino.privacy.cost import Cost
 from sordino.session import export, sampling, shape, view
-from sordino.session.card import Card
+from sordino.session.about import about_release
+from sordino.session.card import Card, odds_sentence
 from sordino.session.record import decode, encode
 from sordino.summaries import Refused
 
-__all__ = ["Paid", "Release", "price_of"]
+__all__ = ["Paid", "Release", "member_of", "price_of"]
 
 FORMAT = 2  # of sealed answers; those of format 1 do not say so, and are under the labels of whoever asked first
 
@@ -58,6 +59,7 @@ class Release:
     rank_bars: dict[str, tuple[float, float]] = field(default_factory=dict)  # per statistic with a rank bar; the same in every group
     raw: dict[str, list[Any]] = field(default_factory=dict)  # the drawn numbers, so that another level of the interval costs nothing
     shapes: dict[str, shape.Shape] = field(default_factory=dict)
+    split: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)  # of several statistics: price and bar of each
     recalled: bool = field(default=False, compare=False)
     more: int | None = field(default=None, compare=False)  # releases at this price that the budget still paid for when it was drawn
     query: Any = field(default=None, compare=False, repr=False)
@@ -92,6 +94,18 @@ class Release:
         return self.rank_bars.get(self.names[0]) if len(self.names) == 1 else dict(self.rank_bars) or None
 
     @property
+    def moved(self) -> Any:
+        """What a mean in two stages moved: {"limits": (low, high), "at_most": k or None, "of_about": n}, by group or name if several.
+
+        With 95% no more than k of about n rows lay beyond the limits. None where nothing is moved into drawn limits.
+        """
+        by_name = {name: [_moved(said) for said in cells] for name, cells in self.card.get("moved", {}).items()}
+        if len(by_name) == 1 and len(self.names) == 1:
+            (cells,) = by_name.values()
+            return cells if self.grouped else cells[0]
+        return {name: cells if self.grouped else cells[0] for name, cells in by_name.items()} or None
+
+    @property
     def refused(self) -> bool:
         """Whether the answer, or that of any group, is "refused"."""
         return any(isinstance(value, Refused) for name in self.names for value in self.answers[name])
@@ -122,6 +136,17 @@ class Release:
     def errors(self) -> Any:
         """Simulated once for all levels of interval(kind="total")."""
         return sampling.simulated(self)
+
+    @property
+    def about(self) -> str:
+        """Which rows, which number, and what the interval covers: one sentence, from what was sealed."""
+        return about_release(self)
+
+    def about_interval(self, kind: str = "noise") -> str:
+        """The same sentence about interval(kind=...): "total" covers noise and sampling."""
+        if kind not in ("noise", "total"):
+            raise QueryError("SRD-106", f"kind {kind!r} is unknown.", 'Use "noise" or "total".')
+        return about_release(self, kind)
 
     def __float__(self) -> float:
         if self.refused:
@@ -162,7 +187,30 @@ class Release:
         whose = {"format": FORMAT, "labels": "canonical" if self.canonical else "shown"}
         facts = {**whose, "id": self.id, "names": list(self.names), "mechanism": self.mechanism, "bar": self.bar}
         data = {"keys": self.keys, "answers": self.answers, "ranks": self.rank_bars, "raw": self.raw, "shapes": self.shapes}
-        return encode({**facts, **data, "cost": self.cost.exact.to_dict(), "charged": charged, "card": dict(self.card)})
+        split = {"split": self.split} if self.split else {}
+        return encode({**facts, **data, **split, "cost": self.cost.exact.to_dict(), "charged": charged, "card": dict(self.card)})
+
+    def member(self, place: int, name: str) -> Release | None:
+        """One of several statistics as an answer of its own: its draw, its price, its bar, under a name. None if its price was not sealed.
+
+        A function of the sealed bytes, so it is the same for everybody; it keeps the id of the charge that paid for it.
+        """
+        label = self.names[place] if self.canonical and place < len(self.names) else ""
+        if label not in self.split:
+            return None
+        own = self.split[label]
+        cost = Cost.from_dict(own["cost"])
+        whole = f"{len(self.names)} statistics in one release at {self.cost.exact}"
+        card = Card(self.card)
+        card |= {
+            "this release": {"epsilon": str(cost.epsilon), "delta": str(cost.delta), "family": cost.family},
+            "part of": {"release": self.id, "of": whole, "draw": "shared" if own["shared"] else "own"},
+            "mechanism": own["mechanism"],
+            "bar": own["bar"],
+            "odds": odds_sentence(float(cost.epsilon), float(cost.delta)),
+        }
+        alone = replace(self, card=card, cost=Paid(cost), mechanism=own["mechanism"], bar=own["bar"], names=(label,), split={}, sealed=None)
+        return alone.under({name: label}, {name: self.shapes[label]} if label in self.shapes else {}, canonical=True)
 
     @classmethod
     def from_bytes(cls, data: bytes, *, recalled: bool = False, query: Any = None) -> Release:
@@ -174,12 +222,25 @@ class Release:
         cost = Paid(Cost.from_dict(found["cost"]), charged)
         facts = (tuple(found["names"]), cost, found["mechanism"], found["bar"], found["id"], Card(found["card"]))
         made = cls(
-            found["answers"], found["keys"], *facts, found["ranks"], found["raw"], found["shapes"], recalled=recalled, query=query,
+            found["answers"], found["keys"], *facts, found["ranks"], found["raw"], found["shapes"], found.get("split", {}),
+            recalled=recalled, query=query,
             arrangement=getattr(query, "arrangement", None), canonical=found.get("labels") == "canonical", sealed=data,
         )  # fmt: skip
-        return made if query is None else made.under(query.labels.canonical, query.shapes)
+        return made if query is None else made._as_now(query).under(query.labels.canonical, query.shapes)
 
-    def under(self, labels: Mapping[str, str], shapes: Mapping[str, shape.Shape]) -> Release:
+    def _as_now(self, query: Any) -> Release:
+        """An answer sealed when its statistic had another name of its own, under the name it has now: places in the book stay."""
+        known, now = self.names, tuple(query.labels.sealed.values() if self.canonical else query.asked.statistics)
+        said = self.card.get("question", {}).get("statistics", {})
+        if known == now or [*said.values()] != [statistic.question() for statistic in query.labels.drawn.statistics.values()]:
+            return self
+        if self.canonical and len(known) == len(now):
+            return self.under(dict(zip(now, known, strict=True)), self.shapes, canonical=True)
+        if not self.canonical and len(known) == len(now) == 1 and now[0].startswith("mean_of_moved("):
+            return replace(self, canonical=True).under({now[0]: known[0]}, self.shapes)
+        return self
+
+    def under(self, labels: Mapping[str, str], shapes: Mapping[str, shape.Shape], *, canonical: bool = False) -> Release:
         """The same release with its answers called by these labels (each for a canonical one), in their order; free."""
         if not self.canonical or set(labels.values()) != set(self.names):
             return self
@@ -190,11 +251,12 @@ class Release:
         card = Card(self.card)
         if isinstance(asked := card.get("question"), dict) and isinstance(asked.get("statistics"), dict):
             card["question"] = {**asked, "statistics": renamed(asked["statistics"])}
-        if isinstance(about := card.get("bar about"), dict):
-            card["bar about"] = renamed(about)
+        for fact in ("bar about", "drawn besides", "moved"):
+            if isinstance(said := card.get(fact), dict):
+                card[fact] = renamed(said)
         return replace(
             self, answers=renamed(self.answers, "", "_low", "_high"), names=tuple(labels), card=card, rank_bars=renamed(self.rank_bars),
-            raw=renamed(self.raw), shapes=dict(shapes), canonical=False,
+            raw=renamed(self.raw), shapes=dict(shapes), canonical=canonical,
         )  # fmt: skip
 
     def __getstate__(self) -> dict[str, Any]:
@@ -203,7 +265,7 @@ class Release:
     def to_plain(self) -> dict[str, Any]:
         """The table, the price and the card as JSON knows them: refusals and missing ends are null."""
         cost = {"epsilon": str(self.cost.exact.epsilon), "delta": str(self.cost.exact.delta)}
-        head = {"id": self.id, "mechanism": self.mechanism, "bar": self.bar, "refused": self.refused, "cost": cost}
+        head = {"id": self.id, "about": self.about, "mechanism": self.mechanism, "bar": self.bar, "refused": self.refused, "cost": cost}
         bars = {"ranks": {name: list(ends) for name, ends in self.rank_bars.items()}}
         return {**head, **bars, "columns": export.plain(self), "card": dict(self.card)}
 
@@ -237,6 +299,17 @@ class Release:
 
     def _repr_html_(self) -> str:
         return view.to_html(self)
+
+
+def _moved(said: Mapping[str, Any]) -> dict[str, Any]:
+    return {"limits": tuple(said["limits"]), "at_most": said["at most"], "of_about": said["of about"]}
+
+
+@lru_cache(maxsize=4096)
+def member_of(sealed: bytes, place: int, name: str) -> bytes | None:
+    """One of the statistics of a sealed bundle as the bytes it would have alone; read once, as a book's answers stay as they are."""
+    found = Release.from_bytes(sealed).member(place, name)
+    return None if found is None else found.to_bytes()
 
 
 @lru_cache(maxsize=4096)
