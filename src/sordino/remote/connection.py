@@ -106,9 +106,9 @@ class RemoteQuery:
         for extra in ("text", "recorded"):
             found.pop(extra, None)
         best = None if found["best"] is None else _line(found["best"])
-        others = tuple(Other(**said) for said in found.get("others", ()))
-        said = {**found, "lines": tuple(map(_line, found["lines"])), "best": best, "notes": tuple(found["notes"]), "others": others}
-        return Preview(**said)
+        others = tuple(Other(**other) for other in found.get("others", ()))
+        made = {"lines": tuple(map(_line, found["lines"])), "best": best, "notes": tuple(found["notes"]), "others": others}
+        return Preview(**{**found, **made})
 
     def release(
         self, *, epsilon: Any = None, delta: Any = None, within: Any = None, within_rank: Any = None, fresh: bool = False,

@@ -107,7 +107,8 @@ def _groups(facts: Mapping[str, Any]) -> int | None:
     if not asked["by"] and not counted:
         return 0
     for name in [*asked["by"], *(counted[:1] if len(asked["statistics"]) == 1 else [])]:
-        said = next((s for s in asked["statistics"].values() if s.get("column") == name and s["statistic"] == "histogram"), {})
+        mine = (s for s in asked["statistics"].values() if s.get("column") == name and s["statistic"] == "histogram")
+        said: Mapping[str, Any] = next(mine, {})
         keys = (None if name in asked["by"] else said.get("keys")) or asked["columns"].get(name, {}).get("keys")
         bins = said.get("bins")
         if name not in asked["by"] and isinstance(bins, Sequence) and not isinstance(bins, str):

@@ -158,7 +158,7 @@ def preview(
         few = prices[1::2] if len(prices) > 3 else prices
         found = [replace(_line(Outlook(query, n), balance, e, delta), rows=n) for n in SIZES for e in few]
     else:
-        found = [_line(view, balance, epsilon, delta) for epsilon in prices]
+        found = _lines(view, balance, prices, delta)
     best, problem = None, ""
     if wish is not None:
         try:
@@ -200,10 +200,25 @@ def _needs_rows(plan: Settled, name: str) -> bool:
     return step is not None and step.width(None) is None and step.width(SIZES[0]) is not None
 
 
-def _line(view: Outlook, balance: Balance, epsilon: Fraction, delta: Any, offer: Offer | None = None) -> Line:
+def _lines(view: Outlook, balance: Balance, prices: Sequence[Fraction], delta: Any) -> list[Line]:
+    """One line for each price. Where the error is a guess on made-up rows, only the ends and the middle are simulated."""
+    ends: list[tuple[float, Forecast]] = []
+    out: dict[Fraction, Line] = {}
+    rising = sorted(set(prices))
+    for epsilon in dict.fromkeys([rising[0], rising[-1], rising[len(rising) // 2], *rising]):
+        if epsilon not in out:
+            out[epsilon] = _line(view, balance, epsilon, delta, ends=ends)
+            ends += [(float(epsilon), known) for known in out[epsilon].forecasts]
+    return [out[epsilon] for epsilon in prices]
+
+
+def _line(
+    view: Outlook, balance: Balance, epsilon: Fraction, delta: Any, offer: Offer | None = None, ends: Sequence[tuple[float, Forecast]] = ()
+) -> Line:
     weights, way = (None, None) if offer is None else (offer.weights, offer.way)
     plan = view.query.settle(epsilon, delta, rows=view.rows, weights=weights, way=way)
-    known = tuple(view.forecast(name, plan) for name in plan.names)
+    near = {name: view.between(name, plan, [end for end in ends if end[1].name == name]) if ends else None for name in plan.names}
+    known = tuple(near[name] or view.forecast(name, plan) for name in plan.names)
     cost, loss = plan.cost, float(balance.price(plan.cost).loss)
     return Line(float(cost.epsilon), float(cost.delta), balance.share(cost), balance.more(cost), known, plan.appears, loss=loss)
 

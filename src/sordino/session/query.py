@@ -125,7 +125,7 @@ class Query(TableVerbs):
         def made(price: Fraction, share: Fraction | None, rows: int | None, weights: Any, way: str | None) -> Settled:
             divided = None if weights is None else dict(weights)
             facts: dict[str, Any] = {"charged": self.charged, "words": self.words, "rows": rows, "weights": divided, "way": way}
-            return settle(self.table, self.labels, price, share, **facts)
+            return replace(settle(self.table, self.labels, price, share, **facts), terms=(price, share, weights, way))
 
         own = any(isinstance(statistic, Applied) for statistic in self.asked.statistics.values())
         return made if own else lru_cache(SETTLED)(made)

@@ -50,6 +50,7 @@ class Settled:
     facts: dict[str, Any]  # for the card
     labels: dict[str, str]  # every name with the label its answers are sealed under, in the order of those
     shapes: dict[str, Shape]  # by those labels
+    terms: tuple[Any, ...] = ()  # epsilon, delta, weights and way it was settled with
     own_profile: bool = False  # sold by rho: its own epsilon is that of the exact profile
     rehearsed: bool = field(default=False, init=False, compare=False, repr=False)
 
