@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from sordino.schema.spelling import number_text, spell
+from sordino.statistics.port import LEVEL
 
 if TYPE_CHECKING:
     from sordino.session.query import Query
@@ -30,7 +31,7 @@ def about_release(release: Release, kind: str = "noise") -> str:
     if not isinstance(facts.get("question"), Mapping):
         return ""
     bars = {name: _bar(release, name) for name in release.names}
-    return sentence(facts, bars, kind)
+    return sentence(facts, bars, kind, release.level)
 
 
 def _bar(release: Release, name: str) -> str:
@@ -52,14 +53,14 @@ def about_plan(plan: Settled, query: Query) -> str:
     bars = {label: _kind(plan.bar_of(drawn[name])) for label, name in names.items()}
     counted = {label for label, step in steps.items() if getattr(step, "counting", None) is not None}
     hidden = {} if plan.plan.keys is None else {"withheld": plan.plan.keys.withheld}
-    return sentence({**facts, "bar about": covers, **hidden, "counted": counted}, bars)
+    return sentence({**facts, "bar about": covers, **hidden, "counted": counted}, bars, level=query.level)
 
 
 def _kind(bar: str) -> str:
     return bar if bar in ("rank", "none") else "interval"
 
 
-def sentence(facts: Mapping[str, Any], bars: Mapping[str, str], kind: str = "noise") -> str:
+def sentence(facts: Mapping[str, Any], bars: Mapping[str, str], kind: str = "noise", level: float = LEVEL) -> str:
     """About which rows, which numbers, and what their bars cover. `facts` is a claim card, or what will be on it."""
     asked: Mapping[str, Any] = facts["question"]
     said = {name: _estimand(name, facts) for name in bars if name in asked["statistics"]}
@@ -69,7 +70,7 @@ def sentence(facts: Mapping[str, Any], bars: Mapping[str, str], kind: str = "noi
         shown = [f"{name} is {words}" for name, words in list(said.items())[:MOST]]
         numbers = "; ".join([*shown, *([f"{len(said) - MOST} more"] if len(said) > MOST else [])])
     done = facts.get("post-processing") or []
-    parts = [f"about {_rows(facts)}: {numbers}", *_covered(facts, bars, kind), *([f"afterwards: {', '.join(done)}"] if done else [])]
+    parts = [f"about {_rows(facts)}: {numbers}", *_covered(facts, bars, kind, level), *([f"afterwards: {', '.join(done)}"] if done else [])]
     return "; ".join(part for part in parts if part)
 
 
@@ -264,11 +265,11 @@ def _mean(name: str, of: str, clamped: str, said: Mapping[str, Any], facts: Mapp
     return f"the mean of {of} after values are moved into the drawn limits {low} to {high}, which is not its mean{counted}"
 
 
-def _covered(facts: Mapping[str, Any], bars: Mapping[str, str], kind: str) -> list[str]:
+def _covered(facts: Mapping[str, Any], bars: Mapping[str, str], kind: str, level: float) -> list[str]:
     """What bars cover; what only some statistics have is said with their names."""
     out, words = [], "the noise and the sampling of these rows from a population" if kind == "total" else "the noise, not sampling"
     spelled = {
-        "interval": f"the 95% interval covers {words}",
+        "interval": f"the {100 * level:.6g}% interval covers {words}",
         "rank": "the bar is in ranks and covers the noise, not sampling",
         "none": "no interval",
     }

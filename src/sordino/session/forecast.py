@@ -69,6 +69,7 @@ class Outlook:
     query: Query
     rows: int | None
     twin: Twin | None = None
+    level: float = LEVEL  # of the half-widths
 
     @cached_property
     def truths(self) -> dict[str, Any]:
@@ -95,10 +96,10 @@ class Outlook:
         step: Step | None = plan.steps.get(name)
         if step is None:  # counted together with its private keys
             keys: Any = plan.plan.keys
-            return Forecast(name, plan.mechanism, "exact", keys.width(), keys.rmse(), source="closed form")
-        ranks = step.rank_width()
+            return Forecast(name, plan.mechanism, "exact", keys.width(level=self.level), keys.rmse(), source="closed form")
+        ranks = step.rank_width(self.level)
         known = Forecast(name, step.name, step.bar, ranks=ranks, span=span_of(self.query, name, plan))
-        width, rmse = step.width(self.rows), step.rmse(self.rows)
+        width, rmse = step.width(self.rows, self.level), step.rmse(self.rows)
         if width is not None and (step.bar != "published" or self.twin is None or self.truths[name] is None):
             return replace(known, half_width=float(width), rmse=rmse, source="closed form")
         if self.twin is None or self.truths[name] is None:
@@ -115,7 +116,7 @@ class Outlook:
         what is planned on the codebook is planned for its own number of rows.
         """
         assert self.twin is not None
-        place = (self.query.key(), self.query.labels.canonical[name], plan.terms, self.rows)
+        place = (self.query.key(), self.query.labels.canonical[name], plan.terms, self.rows, self.level)
         if place not in self.twin.known or not plan.terms or self._own:
             self.twin.known[place] = self._errors(name, plan)
         return cast(tuple[float, float] | None, self.twin.known[place])
@@ -128,7 +129,7 @@ class Outlook:
     def _errors(self, name: str, plan: Settled) -> tuple[float, float] | None:
         assert self.twin is not None
         few, share = self.twin.rows, 1.0
-        if few is not None and self.rows is not None and few < self.rows and plan.terms and not self._own:
+        if few is not None and self.rows is not None and few < self.rows and plan.terms and not self._own and not plan.by:
             epsilon, delta, weights, way = plan.terms
             small = replace(self.query, table=replace(self.query.table, size=few))
             plan = small.settle(epsilon, delta, rows=few, weights=None if weights is None else dict(weights), way=way)
@@ -140,7 +141,7 @@ class Outlook:
         worst = [errors[np.isfinite(errors)] for errors in np.abs(values - truth).T]
         if not any(len(errors) for errors in worst):
             return None
-        width = float(max(np.quantile(errors, _safe(len(errors))) for errors in worst if len(errors)))
+        width = float(max(np.quantile(errors, _safe(len(errors), self.level)) for errors in worst if len(errors)))
         rmse = float(max(math.sqrt((errors**2).mean()) for errors in worst if len(errors)))
         return share * width, share * rmse
 
@@ -160,12 +161,12 @@ class Outlook:
 
         width, rmse = (middle(getattr(below[1], word), getattr(above[1], word)) for word in ("half_width", "rmse"))
         step = plan.steps[name]
-        return replace(below[1], mechanism=step.name, half_width=width, rmse=rmse, ranks=step.rank_width())
+        return replace(below[1], mechanism=step.name, half_width=width, rmse=rmse, ranks=step.rank_width(self.level))
 
 
-def _safe(draws: int) -> float:
-    """The share of simulated errors under which LEVEL of all errors lie, with 95% confidence: a promise must survive its own simulation."""
-    return min(1.0, LEVEL + 1.645 * math.sqrt(LEVEL * (1 - LEVEL) / draws))
+def _safe(draws: int, level: float = LEVEL) -> float:
+    """The share of simulated errors under which so many of all errors lie, with 95% confidence: a promise must survive its simulation."""
+    return min(1.0, level + 1.645 * math.sqrt(level * (1 - level) / draws))
 
 
 def outlook(query: Query, *, guess: bool = True) -> Outlook:
@@ -173,4 +174,6 @@ def outlook(query: Query, *, guess: bool = True) -> Outlook:
     from sordino.session.price import public_rows
 
     rows = public_rows(query)
-    return Outlook(query, rows, query.table.twin_rows or (query.table.guess_rows(rows) if guess else None))
+    groups = math.prod(len(query.asked.column(name).keys or ()) or 1 for name in query.asked.by)
+    made_up = query.table.guess_rows(None if rows is None else rows * groups) if guess else None
+    return Outlook(query, rows, query.table.twin_rows or made_up, query.level)

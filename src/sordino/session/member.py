@@ -89,6 +89,17 @@ class Member:
         return self.answer.about_interval(kind)
 
     @property
+    def level(self) -> float:
+        return self.answer.level
+
+    def at(self, level: float) -> Release:
+        return self.answer.at(level)
+
+    @property
+    def split(self) -> dict[str, Any]:
+        return self.answer.split
+
+    @property
     def moved(self) -> Any:
         return self.answer.moved
 

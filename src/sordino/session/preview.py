@@ -18,6 +18,7 @@ from sordino.session.about import about_plan, lost
 from sordino.session.forecast import Forecast, Outlook, outlook
 from sordino.session.price import Offer, Wish, price
 from sordino.statistics.average import Mean, mean
+from sordino.statistics.port import LEVEL
 
 if TYPE_CHECKING:
     from sordino.ledger import Balance
@@ -77,6 +78,7 @@ class Preview:
     adds: str = "epsilon"  # the unit the ledger adds up
     about: str = ""  # which rows, which number, what the interval will cover
     others: tuple[Other, ...] = ()  # other numbers that may serve as well
+    level: float = LEVEL  # of the errors
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -84,12 +86,16 @@ class Preview:
     def to_json(self) -> str:
         return json.dumps(self.to_dict(), default=str)
 
+    @property
+    def _within(self) -> str:
+        return f"{100 * self.level:.6g}% within"
+
     def _table(self) -> list[list[str]]:
         many = len(self.lines[0].forecasts) > 1 if self.lines else False
         sized = any(line.rows is not None for line in self.lines)
         keyed = any(line.appears for line in self.lines)
         own = [] if self.adds == "epsilon" else [self.adds]
-        head = [*(["rows"] if sized else []), "epsilon", *own, *(["statistic"] if many else []), "95% within", "rmse", "of budget", "more"]
+        head = [*(["rows"] if sized else []), "epsilon", *own, *(["statistic"] if many else []), self._within, "rmse", "of budget", "more"]
         out = [[*head, *(["shown from"] if keyed else [])]]
         for line in self.lines if self.best is None else (self.best, *self.lines):
             mark = "*" if line is self.best else ""
@@ -122,7 +128,7 @@ class Preview:
                     xs, ys = series.setdefault(f"{name}, {line.rows:,} rows" if len(sized) > 1 and line.rows else name, ([], []))
                     xs.append(line.epsilon)
                     ys.append(y)
-        return lines(series, title=f"{self.question}: error and price", x="epsilon", y="95% within", log_x=True, log_y=True)
+        return lines(series, title=f"{self.question}: error and price", x="epsilon", y=self._within, log_x=True, log_y=True)
 
     def _repr_html_(self) -> str:
         head, *body = self._table()
@@ -156,14 +162,14 @@ def preview(
     plan = query.settle(prices[0], delta, rows=view.rows)
     if view.rows is None and any(_needs_rows(plan, name) for name in plan.names):
         few = prices[1::2] if len(prices) > 3 else prices
-        found = [replace(_line(Outlook(query, n), balance, e, delta), rows=n) for n in SIZES for e in few]
+        found = [replace(_line(Outlook(query, n, level=query.level), balance, e, delta), rows=n) for n in SIZES for e in few]
     else:
         found = _lines(view, balance, prices, delta)
     best, problem = None, ""
     if wish is not None:
         try:
             offer = price(query, wish, delta, ranks=ranks)
-            best = _line(view, balance, offer.epsilon, delta, offer)
+            best = _line(view, balance, offer.epsilon, delta, offer=offer)
         except SordinoError as error:
             problem = str(error)
     table = query.table
@@ -172,7 +178,7 @@ def preview(
     asked = f"{', '.join(query.asked.statistics)}" + (f" by {', '.join(query.asked.by)}" if query.asked.by else "")
     about, others = about_plan(plan, query), tuple(others_of(view, best.epsilon if best is not None else _middle(found), delta))
     notes = (*lost(plan.facts), *_notes(view, found, delta))
-    return Preview(asked, who, tuple(found), str(balance), notes, best, problem, facts, balance.filter.word, about, others)
+    return Preview(asked, who, tuple(found), str(balance), notes, best, problem, facts, balance.filter.word, about, others, query.level)
 
 
 def _middle(found: Sequence[Line]) -> float:
@@ -213,8 +219,9 @@ def _lines(view: Outlook, balance: Balance, prices: Sequence[Fraction], delta: A
 
 
 def _line(
-    view: Outlook, balance: Balance, epsilon: Fraction, delta: Any, offer: Offer | None = None, ends: Sequence[tuple[float, Forecast]] = ()
-) -> Line:
+    view: Outlook, balance: Balance, epsilon: Fraction, delta: Any, *, offer: Offer | None = None,
+    ends: Sequence[tuple[float, Forecast]] = (),
+) -> Line:  # fmt: skip
     weights, way = (None, None) if offer is None else (offer.weights, offer.way)
     plan = view.query.settle(epsilon, delta, rows=view.rows, weights=weights, way=way)
     near = {name: view.between(name, plan, [end for end in ends if end[1].name == name]) if ends else None for name in plan.names}
@@ -232,6 +239,11 @@ def _notes(view: Outlook, found: list[Line], delta: Any) -> tuple[str, ...]:
     if "twin" in sources:
         notes.append("(twin): simulated on the public twin; the private rows may differ.")
     notes += _warnings(view, found, delta)
+    unit = query.table.unit
+    if unit.column is not None and unit.max_rows > 1 and view.rows is not None and view.rows == query.table.size and not query.asked.by:
+        word = f"size= counts people: these errors are for {view.rows:,} rows, one of each. A released count of the rows makes them better."
+        notes += [word] if any(_needs_rows(query.settle(line.epsilon, delta, rows=view.rows), n) for line in found[:1]
+                               for n in query.labels.drawn.statistics) else []  # fmt: skip
     for name in query.labels.drawn.statistics:
         lines_of = [(line, known) for line in found for known in line.forecasts if known.name == name]
         if lines_of and all(known.hopeless for _, known in lines_of):

@@ -32,14 +32,16 @@ from sordino.session.older import older_answers, older_key
 from sordino.session.preview import EPSILONS, Preview, preview
 from sordino.session.price import Offer, Wish, as_wish, epsilon_of, meets, price, public_rows, rank_wish, widths
 from sordino.session.record import split
-from sordino.session.release import Release, member_of, price_of
+from sordino.session.release import Release, as_level, member_of, price_of
 from sordino.session.settled import Settled, settle
 from sordino.session.shape import Shape, shape
 from sordino.session.verbs import TableVerbs
-from sordino.statistics import Answer, Statistic, Step, count, std
+from sordino.statistics import Answer, Statistic, Step, count, count_units, std
 from sordino.statistics import sum as total
 from sordino.statistics.applied import Applied
+from sordino.statistics.port import LEVEL
 from sordino.statistics.predicates import Counts
+from sordino.statistics.presence import Present
 
 if TYPE_CHECKING:
     from sordino.session.table import Table
@@ -57,6 +59,7 @@ class Query(TableVerbs):
     table: Table = field(repr=False)
     asked: Question
     arrangement: Arrangement | None = None  # how released rows are shown; no part of the question
+    level: float = LEVEL  # of intervals, price lists and wishes; no part of the question either
 
     def _ask(self, statistic: Statistic) -> Query:
         made = {column.name: column for column in statistic.derived}
@@ -135,19 +138,34 @@ class Query(TableVerbs):
         """The count of the same rows, whose recorded answers tell the public how many there are."""
         return self.alone(count=count()).by_mechanism(None)
 
+    @cached_property
+    def countings(self) -> tuple[Query, ...]:
+        """Every question whose recorded answers tell the public how many of these rows count: all rows, those with a value, people."""
+        if self.asked.by and any(self.asked.column(name).keys is None for name in self.asked.by):
+            return ()  # which groups there are is private, and so is the smallest
+        present = [self.alone(n=Present(name)).by_mechanism(None) for name in self.asked.read[:1] if len(self.asked.read) == 1]
+        units = [self.alone(n=count_units()).by_mechanism(None)] if self.table.unit.column is None else []
+        return (self.counting, *present, *units)
+
     def ways(self, name: str, epsilon: Fraction, plan: Settled) -> tuple[str, ...]:
         """The short names of the mechanisms that can answer one statistic, the planner's choice first."""
         offered = plan.cost.delta or self.table.ledger.terms.filter.cap.delta
         return tuple(self.asked.statistics[name].ways(epsilon, offered, plan.context))
 
     @builds
-    def preview(self, *, epsilons: Any = EPSILONS, within: Any = None, within_rank: Any = None, delta: Any = None) -> Preview:
+    def preview(
+        self, *, epsilons: Any = EPSILONS, within: Any = None, within_rank: Any = None, delta: Any = None, level: float | None = None
+    ) -> Preview:
         """The price list of this question: epsilon, error, share of the budget. Free; never opens the private source.
 
-        With `within` or `within_rank` the first line is the price of that wish.
+        With `within` or `within_rank` the first line is the price of that wish. `level` is that of the errors, 0.95 if not given.
         """
         wish = self._wish(within, within_rank)
-        return preview(self, epsilons=epsilons, wish=wish, ranks=within_rank is not None, delta=delta)
+        return preview(self.at_level(level), epsilons=epsilons, wish=wish, ranks=within_rank is not None, delta=delta)
+
+    def at_level(self, level: float | None) -> Query:
+        """The same question with intervals, errors and wishes at another level."""
+        return self if level is None or level == self.level else replace(self, level=as_level(level))
 
     @builds
     def explain(
@@ -180,6 +198,7 @@ class Query(TableVerbs):
         words |= {} if rho is None else {"rho": str(as_positive(rho, "rho"))}
         words |= {} if delta is None else {"delta": str(as_delta(delta, zero=True))}
         wish = {} if within is None else {self.labels.canonical[name]: width for name, width in self.wished(within).items()}
+        words |= {"level": f"{self.level:.17g}"} if self.level != LEVEL and (within is not None or within_rank is not None) else {}
         words |= {"within": ", ".join(f"{name}: {wish[name]:.17g}" for name in sorted(wish))} if wish else {}
         return words if within_rank is None else words | {"within_rank": f"{float(within_rank):.17g}"}
 
@@ -249,14 +268,19 @@ class Query(TableVerbs):
         fresh: bool = False,
         analyst: str | None = None,
         request: str | None = None,
+        level: float | None = None,
     ) -> Release:
         """Pay, look, draw. A recorded answer at this price or more, or as accurate as wished, is returned at no price.
 
-        `within` is a half-width at 95%, in the statistic's unit (a dict by name for several); `within_rank` a share of the rows, for
-        quantiles. `rho` is a price in the unit of a ledger that adds rho. `mechanism` names one instead of the planner's choice: "ptr"
-        tests the bound `propose` on the local sensitivity and
-        answers `otherwise` ("refuse" or "global") when it fails. fresh=True pays again.
+        `within` is a half-width at 95%, or at `level`, in the statistic's unit (a dict by name for several); `within_rank` a share of the
+        rows, for quantiles. `rho` is a price in the unit of a ledger that adds rho. `mechanism` names one instead of the planner's choice:
+        "ptr" tests the bound `propose` on the local sensitivity and answers `otherwise` ("refuse" or "global") when it fails. fresh=True
+        pays again.
         """
+        if level is not None and as_level(level) != self.level:
+            other_price: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "delta": delta, "within": within, "within_rank": within_rank}
+            how: dict[str, Any] = {"mechanism": mechanism, "propose": propose, "otherwise": otherwise, "fresh": fresh}
+            return self.at_level(level).release(**other_price, **how, analyst=analyst, request=request).at(level)
         if not (isinstance(otherwise, str) and otherwise in ("refuse", "global") and isinstance(fresh, bool)):
             what = f"otherwise is {shown(otherwise)}, fresh is {shown(fresh)}."
             raise QueryError("SRD-106", what, 'Use otherwise="refuse" or "global", and fresh=True or False.')
@@ -312,7 +336,7 @@ class Query(TableVerbs):
 
         def enough(sealed: bytes) -> bool:
             if wish is not None:
-                return meets(Release.from_bytes(sealed, query=self), wish, ranks=ranks)
+                return self._met(sealed, wish, ranks=ranks)
             paid = price_of(sealed)
             if rho is not None:
                 return paid.rho * Fraction(10003, 10000) >= rho
@@ -320,6 +344,13 @@ class Query(TableVerbs):
 
         best = max(filter(enough, self.sealed()), key=lambda sealed: price_of(sealed).epsilon, default=None)
         return None if best is None else Release.from_bytes(best, recalled=True, query=self)
+
+    def _met(self, sealed: bytes, wish: Wish, *, ranks: bool) -> bool:
+        """Whether a recorded answer is as accurate as wished, at this question's level."""
+        try:
+            return meets(Release.from_bytes(sealed, query=self).at(self.level), wish, ranks=ranks)
+        except QueryError:  # known at another level only
+            return False
 
     def _as_narrow(self, sealed: bytes, epsilon: Fraction) -> bool:
         """Whether a member of a bundle that shares its draw with others is as accurate as a draw of its own at this price."""
@@ -331,11 +362,15 @@ class Query(TableVerbs):
 
     def interval(self, release: Release, level: float, *, population: bool = False) -> tuple[Any, Any] | None:
         """The interval of one of this question's answers at another level, from its recorded draws; or that about the population."""
-        name = release.names[0]
-        cells = release.raw.get(name)
-        for step in self._steps_of(release) if cells else ():
-            answer = Answer(release.value, release.low, release.high, raw=tuple(cells[0]) if cells else ())
-            if not _drew(step, answer):
+        return self.ends(release, release.names[0], 0, level, population=population)
+
+    def ends(self, release: Release, name: str, place: int, level: float, *, population: bool = False) -> tuple[Any, Any] | None:
+        """The same for one statistic in one group. Of groups only what needs no more than the shown number is known at other levels."""
+        cells, raw = (release.answers.get(name + end, []) for end in ("", "_low", "_high")), release.raw.get(name)
+        value, low, high = ([*column, None][min(place, len(column))] for column in cells)
+        for step in self._steps_of(release, name):
+            answer = Answer(value, low, high, raw=tuple(raw[place]) if raw else ())
+            if low is None or not _drew(step, answer):
                 continue
             if not population:
                 return step.interval(answer, level)
@@ -344,10 +379,10 @@ class Query(TableVerbs):
                 return wide
         raise QueryError("SRD-103", "this interval is known at 95% only.", "Ask for interval(0.95).")
 
-    def _steps_of(self, release: Release) -> Iterator[Step]:
+    def _steps_of(self, release: Release, name: str) -> Iterator[Step]:
         """The steps that may have drawn an answer: its own, or one it shared with a sum or a spread of a column of the same release."""
-        name, own = release.names[0], release.cost.exact
-        if (step := self.settle(own.epsilon, own.delta).steps.get(name)) is not None:
+        own = release.cost.exact
+        if (step := self.settle(own.epsilon, own.delta).steps.get(self.labels.first(name))) is not None:
             yield step
         if release.card.get("part of", {}).get("draw") != "shared":
             return

@@ -18,9 +18,10 @@ from sordino.session import export, sampling, shape, view
 from sordino.session.about import about_release
 from sordino.session.card import Card, odds_sentence
 from sordino.session.record import decode, encode
+from sordino.statistics.port import LEVEL
 from sordino.summaries import Refused
 
-__all__ = ["Paid", "Release", "member_of", "price_of"]
+__all__ = ["Paid", "Release", "as_level", "member_of", "price_of"]
 
 FORMAT = 2  # of sealed answers; those of format 1 do not say so, and are under the labels of whoever asked first
 
@@ -62,6 +63,7 @@ class Release:
     split: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)  # of several statistics: price and bar of each
     recalled: bool = field(default=False, compare=False)
     more: int | None = field(default=None, compare=False)  # releases at this price that the budget still paid for when it was drawn
+    level: float = field(default=LEVEL, compare=False)  # of the ends; those in the book are at 95%
     query: Any = field(default=None, compare=False, repr=False)
     arrangement: Arrangement | None = field(default=None, compare=False, repr=False)  # not sealed: how the rows are shown
     canonical: bool = field(default=False, compare=False, repr=False)  # called as the book calls it, not as the caller does
@@ -117,16 +119,17 @@ class Release:
         regressions, about the population they are a sample of. It is simulated, from a released std or quantiles of the same rows; a
         regression has drawn what it needs.
         """
-        if isinstance(level, bool) or not isinstance(level, int | float) or not 0 < level < 1:
-            raise QueryError("SRD-103", f"level is {level!r}.", "Give a level between 0 and 1.")
+        as_level(level)
         if kind not in ("noise", "total"):
             raise QueryError("SRD-106", f"kind {kind!r} is unknown.", 'Use "noise" or "total".')
         if kind == "total":
             return sampling.total(self, float(level))
         if self.low is None or self.high is None:
             return None
-        if level == 0.95:
+        if level == self.level:
             return self.low, self.high
+        if self.sealed is not None and self.level != LEVEL:
+            return Release.from_bytes(self.sealed, query=self.query).interval(level)
         if self.query is None:
             raise QueryError("SRD-103", "this interval is known at 95% only.", "Ask for interval(0.95).")
         found: tuple[Any, Any] = self.query.interval(self, level)
@@ -136,6 +139,21 @@ class Release:
     def errors(self) -> Any:
         """Simulated once for all levels of interval(kind="total")."""
         return sampling.simulated(self)
+
+    def at(self, level: float) -> Release:
+        """The same answer with its intervals at another level: post-processing, free. Under the same id."""
+        if as_level(level) == self.level:
+            return self
+        if self.query is None:
+            raise QueryError("SRD-103", f"this interval is known at {self.level:.4g} only.", "Ask the table again.")
+        if self.level != LEVEL and self.sealed is not None:
+            return Release.from_bytes(self.sealed, recalled=self.recalled, query=self.query).at(level)
+        answers = dict(self.answers)
+        for name in self.names:
+            if f"{name}_low" in answers and any(end is not None for end in answers[f"{name}_low"]):
+                ends = [self.query.ends(self, name, place, level) or (None, None) for place in range(len(answers[name]))]
+                answers |= {f"{name}_low": [low for low, _ in ends], f"{name}_high": [high for _, high in ends]}
+        return replace(self, answers=answers, level=level)
 
     @property
     def about(self) -> str:
@@ -299,6 +317,13 @@ class Release:
 
     def _repr_html_(self) -> str:
         return view.to_html(self)
+
+
+def as_level(level: Any) -> float:
+    """The level of an interval, between 0 and 1."""
+    if isinstance(level, bool) or not isinstance(level, int | float) or not 0 < level < 1:
+        raise QueryError("SRD-103", f"level is {level!r}.", "Give a level between 0 and 1.")
+    return float(level)
 
 
 def _moved(said: Mapping[str, Any]) -> dict[str, Any]:
