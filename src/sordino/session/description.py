@@ -118,8 +118,12 @@ class Described:
     def to_dict(self) -> dict[str, list[Any]]:
         return {name: list(cells) for name, cells in self.table.items()}
 
+    def to_plain(self) -> dict[str, Any]:
+        """The table and the release behind it as JSON knows them."""
+        return {"about": self.about, "level": self.release.level, "columns": self.table, "release": self.release.to_plain()}
+
     def to_json(self) -> str:
-        return json.dumps({"about": self.about, "columns": self.table, "release": self.release.to_plain()}, default=str)
+        return json.dumps(self.to_plain(), default=str)
 
     def to_pandas(self) -> Any:
         frame = _package("pandas").DataFrame(self.table)
