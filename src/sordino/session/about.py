@@ -296,5 +296,5 @@ def lost(facts: Mapping[str, Any]) -> list[str]:
     who = unit["unit"]
     return [
         f"rows are cut: one {who} counts in at most {most} of these {groups:,} groups, so {groups - most:,} of {groups:,} are lost of a "
-        f"{who} who is in all of them; every group is then smaller than it is. A larger max_groups= keeps more, with more noise."
+        f"{who} who is in all of them, and groups may be counted smaller than they are. A larger max_groups= keeps more, with more noise."
     ]
