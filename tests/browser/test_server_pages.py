@@ -120,6 +120,29 @@ def test_the_page_says_what_will_be_withheld_and_what_the_builder_cannot_say(pag
     look(page)
 
 
+def test_where_rows_are_cut_price_answer_and_card_say_so(page, served):
+    enter(page, served, served.amina)
+    page.goto(f"{served.url}/ask?sql={SEX.replace(' ', '+')}&within=100")
+    page.get_by_text("one patient counts in at most 2 of these 3 groups").wait_for()
+    page.get_by_text("about at most 4 admissions of one patient, in at most 2 of the 3 groups").wait_for()
+    look(page, "cut-price")
+    page.goto(f"{served.url}/ask?sql=SELECT+AVG(cost)+AS+m+FROM+admissions&within=20000")
+    page.get_by_text("which is not its mean").first.wait_for()
+    look(page)
+    page.goto(f"{served.url}/ask?sql={SEX.replace(' ', '+')}&within=100")
+    page.get_by_role("button", name=re.compile("Pay epsilon")).click()
+    about = page.locator("p.about")
+    about.wait_for()
+    assert about.inner_text().startswith("about at most 4 admissions of one patient, in at most 2 of the 3 groups, by sex: their number")
+    assert "the 95% interval covers the noise, not sampling" in about.inner_text()
+    look(page, "cut-answer")
+    card = page.get_by_label("Claim card")
+    assert card.locator("th").first.inner_text() == "about"
+    if os.environ.get("SORDINO_SHOTS"):
+        page.set_viewport_size({"width": 860, "height": 900})
+        card.screenshot(path=SHOTS / "cut-card.png", scale="css")
+
+
 def test_a_dear_ask_waits_is_approved_and_is_released(page, chromium, served):
     enter(page, served, served.amina)
     page.goto(f"{served.url}/ask?sql=SELECT+SUM(age)+AS+s+FROM+admissions&within=1500")

@@ -36,7 +36,7 @@ def test_every_answer_goes_out_in_every_format_with_its_card(name, tmp_path, ope
         lines = list(csv.reader(file))
     assert lines[0] == columns
     assert len(lines) == 1 + len(frame)
-    assert json.loads((tmp_path / "answer.csv.card.json").read_text()) == plain["card"]
+    assert json.loads((tmp_path / "answer.csv.card.json").read_text()) == {"about": plain["about"], **plain["card"]}
 
 
 def test_bins_become_two_columns_and_refusals_null(tmp_path):

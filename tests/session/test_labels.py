@@ -44,8 +44,9 @@ def test_two_analysts_who_call_it_differently_see_the_same_but_for_the_names():
         assert list(one.to_dict())[:2] == ["sex", "number"]
         assert list(other.to_dict())[:2] == ["sex", "second"]
         assert one.to_json() != other.to_json()
-        back = json.loads(words(other.to_json(), {"second": "middle", "first": "number"}))
+        back = json.loads(words(other.to_json(), {"second": "middle", "first": "number"})) | {"about": one.about}
         assert json.loads(one.to_json()) == back, "equal as JSON, which does not compare the order of names"
+        assert "second is the median of income" in other.about
         assert one.card["question"]["statistics"] == {"number": sd.count().question(), "middle": sd.median("income").question()}
         assert list(other.card["question"]["statistics"]) == ["second", "first"]
 

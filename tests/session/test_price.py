@@ -102,3 +102,52 @@ def test_the_price_is_public_and_opens_nothing(monkeypatch):
         monkeypatch.setattr(people.engine, "bounded", lambda *_: pytest.fail("looked"))
         assert 0 < price(people.count(), {"count": 10.0}).epsilon < 1
         assert people.budget.spent == 0
+
+
+def test_a_recorded_count_of_rows_replaces_the_number_of_people():
+    """A mean asked within 2,000 came four times as narrow and as dear, because a size counts people and each has several rows."""
+    who = [i // 4 for i in range(12_000)]
+    data = {"who": who, "x": [float(i % 200_000) for i in range(12_000)], "k": [str(i % 3) for i in who]}
+    facts = {"unit": "who", "max_rows": 8, "max_groups": 1, "size": 3_000, "bounds": {"x": (0, 200_000)}, "keys": {"k": ["0", "1", "2"]}}
+
+    def opened():
+        return sd.table(data, **facts, budget=sd.Budget(100), ledger=":memory:")
+
+    with opened() as people:
+        assert public_rows(people.mean("x")) == 3_000
+        assert "size= counts people" in str(people.mean("x").preview())
+        blind = people.mean("x").release(within=2_000)
+    ways = (lambda t: t.count(), lambda t: t.agg(n=sd.count(), m=sd.median("x")), lambda t: t.agg(a=sd.count(), b=sd.count()))
+    for ask in ways:
+        with opened() as people:
+            ask(people).release(epsilon=1)
+            assert 0.9 * 12_000 < public_rows(people.mean("x")) < 12_000
+            assert "size= counts people" not in str(people.mean("x").preview())
+            seen = people.mean("x").release(within=2_000)
+            best = people.mean("x").settle(seen.cost.exact.epsilon).steps["mean(x)"].width(12_000)
+            assert best * 1.2 >= 2_000, "the best forecast knows the number of rows"
+            assert half(seen) * 1.45 >= best, "where the mean lies is private"
+            assert seen.cost.epsilon < blind.cost.epsilon / 3
+
+
+def test_people_are_rows_only_where_every_row_is_a_unit():
+    with table() as people:
+        people.count_units().release(epsilon=5)
+        counted = public_rows(people.mean("age"))
+        assert counted in (low := people.count_units().recorded()[0].low, low - 1), "each of them has a row at least"
+        people.count().release(epsilon=5)
+        assert public_rows(people.mean("age")) >= people.count().recorded()[0].low - 1
+    with sd.table({"x": [1.0] * 500}, bounds={"x": (0, 2)}, budget=sd.Budget(9), ledger=":memory:") as rows:
+        found = rows.count_units().release(epsilon=1)
+        assert public_rows(rows.mean("x")) in (found.low, found.low - 1)
+
+
+def test_a_count_by_group_tells_how_small_the_smallest_group_is():
+    data = {"k": ["a"] * 300 + ["b"] * 700, "p": ["z"] * 1_000, "x": [1.0] * 1_000}
+    facts = {"keys": {"k": ["a", "b"]}, "columns": {"p": "cat"}, "bounds": {"x": (0, 2)}}
+    with sd.table(data, **facts, budget=sd.Budget(9, 1e-6), ledger=":memory:") as t:
+        assert public_rows(t.group_by("k").mean("x")) is None
+        counts = t.group_by("k").count().release(epsilon=1)
+        assert public_rows(t.group_by("k").mean("x")) in (low := min(counts.answers["count_low"]), low - 1)
+        t.group_by("p").count().release(epsilon=1)
+        assert public_rows(t.group_by("p").mean("x")) is None, "which groups there are is private"

@@ -22,13 +22,15 @@ def test_a_key_from_the_data_reaches_neither_the_terminal_nor_the_page_alive():
 
 def test_text_shows_the_value_its_ends_the_price_and_the_bar():
     with table() as people:
-        line = str(people.count().release(epsilon=1))
+        about, line = str(people.count().release(epsilon=1)).splitlines()
+        assert about == "about at most 3 rows of one person: their number; the 95% interval covers the noise, not sampling"
         assert line.startswith("count = ")
         assert "(discrete Laplace, epsilon 1, bar: exact, budget for about 999,999 more like it)" in line
-        grid = str(people.group_by("sex").agg(n=sd.count(), mid=sd.median("income")).release(epsilon=1)).splitlines()
+        about, *grid = str(people.group_by("sex").agg(n=sd.count(), mid=sd.median("income")).release(epsilon=1)).splitlines()
+        assert about.startswith("about at most 3 rows of one person, in at most 2 of the 3 groups, by sex: n is their number; mid is ")
         assert grid[0].split() == ["sex", "n", "n_low", "n_high", "mid", "mid_low", "mid_high"]
         ranked = people.group_by("sex").agg(n=sd.count(), mid=sd.median("income", interval=False)).release(epsilon=1)
-        assert str(ranked).splitlines()[0].split() == ["sex", "n", "n_low", "n_high", "mid"]
+        assert str(ranked).splitlines()[1].split() == ["sex", "n", "n_low", "n_high", "mid"]
         assert [line.split()[0] for line in grid[1:4]] == ["m", "f", "x"]
         assert "bar: mixed" in grid[4]
         assert repr(people.count()).startswith("Query")
@@ -40,7 +42,7 @@ def test_long_tables_are_cut_and_say_so():
         release = people.group_by("zip").count().release(epsilon=1)
         assert "... 460 more rows" in str(release)
         assert "300 more rows" in release._repr_html_()
-        assert len(str(release).splitlines()) == 43
+        assert len(str(release).splitlines()) == 44
 
 
 @pytest.mark.parametrize("name", [name for name in QUESTIONS if not name.startswith(("mode", "top_k", "median of days"))])

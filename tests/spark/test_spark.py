@@ -21,8 +21,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 import sordino as sd
-from sordino.engines.source import open_source
 from sordino.engines.port import Stop
+from sordino.engines.source import open_source
 from sordino.engines.spark import Spark
 from sordino.engines.spark_session import active_session
 from sordino.errors import QueryError, ReleaseFailed

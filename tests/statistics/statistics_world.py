@@ -90,8 +90,9 @@ class World:
         keys = self.keys() if request.keys is None else request.keys
         x = [self.values_of(request.column, key) for key in keys]
         sums = [sum(min(max(v, low), high) for v in values) for values, (low, high) in zip(x, request.limits, strict=True)]
-        found = {"rows": [len(values) for values in x], "sum": sums}
-        return GroupTotals(keys, {Item(what, request.column): np.array(cells, object) for what, cells in found.items()})
+        moved = [sum(v < low or v > high for v in values) for values, (low, high) in zip(x, request.limits, strict=True)]
+        found = zip(request.items, ([len(values) for values in x], sums, moved), strict=True)
+        return GroupTotals(keys, {item: np.array(cells, object) for item, cells in found})
 
     def columns_of(self, request: Middles | Rows) -> Iterator[Any]:
         width = self.columns[request.column].grid().width

@@ -86,3 +86,28 @@ def test_counts_of_many_predicates_switch_too() -> None:
     assert few.cost.delta == 0
     assert many.cost.delta == SMALL
     assert many.width(None) < 0.2 * st.counts(["p"] * 200).step(Fraction(1), Fraction(0), ABOUT).width(None)
+
+
+def test_with_a_public_number_of_rows_means_are_the_sums_over_it() -> None:
+    columns = tuple(Column(name, "int", (0, 3), nulls=0) for name in ("x", "y"))
+    public = context(*columns, relation="replace", size=3, filtered=False)
+    step = st.means(["x", "y"]).step(Fraction(1), Fraction(0), public)
+    tables = [((a, b), (c, 0), (0, 3)) for a in range(4) for b in range(4) for c in range(4)]
+    worst = 0
+    for table in tables:
+        for row in ((0, 0), (3, 3), (0, 3), (2, 1)):
+            moved = [abs(sum(r[i] for r in table) - sum(r[i] for r in (row, *table[1:]))) * ROW // 3 + 1 for i in (0, 1)]
+            worst = max(worst, sum(moved))
+    assert worst <= step.noise.reach <= 2 * (ROW + 1)
+    wide = st.means(["x", "y"]).step(Fraction(1), Fraction(0), context(*columns, rows=3))
+    assert step.width(1_000) <= wide.width(1_000)
+
+    def ask(request: Any) -> GroupTotals:
+        return GroupTotals(((),), {item: np.array([3 if item.what == "rows" else 6], object) for item in request.items})
+
+    sure = st.means(["x", "y"]).step(Fraction(10**6), Fraction(0), public)
+    (answer,) = sure.release(ask, draw, None)
+    assert answer.value == pytest.approx((2, 2), abs=1e-4)
+    assert sure.interval(answer, 0.95) == (answer.low, answer.high)
+    assert all(low <= 2 <= high for low, high in zip(answer.low, answer.high, strict=True))
+    assert step.certificates()[0].check().sound

@@ -16,7 +16,7 @@ from sordino import statistics as st
 from sordino.errors import QueryError
 from sordino.lab import audit
 from sordino.schema.column import Column
-from sordino.statistics.staged import OUTERMOST, QUARTILES, ROW, StagedStep, outer_level
+from sordino.statistics.staged import ENOUGH, OUTERMOST, QUARTILES, ROW, StagedStep, outer_level
 from sordino.summaries.totals import Ranks
 
 WIDE = Column("x", "float", (-10_000, 10_000))
@@ -37,7 +37,9 @@ def test_quartiles_and_halves_together_cost_the_price(relation: str, m: int, g: 
     staged = step(relation=relation, person=m > 1, m=m, g=g, grouped=grouped, keys=(("a",), ("b",)) if grouped else None, rows=rows)
     spread = (g if grouped else 1) * (2 if relation == "replace" and grouped else 1)
     quartiles = sum(mechanism.epsilon * spread for mechanism in staged.mechanisms)
-    assert quartiles + staged.noise.epsilon == staged.cost.epsilon == 1
+    counted = 0 if staged.counting is None else staged.counting.epsilon
+    assert bool(counted) is (not grouped and (rows or 0) >= ENOUGH * m)
+    assert quartiles + counted + staged.noise.epsilon == staged.cost.epsilon == 1
     assert all(certificate.check().sound for certificate in staged.certificates())
 
 
@@ -97,6 +99,47 @@ def test_wide_bounds_cost_hardly_anything() -> None:
     assert all(staged.interval(a, 0.95) == (a.low, a.high) for a in answers[:3])
     low, high = staged.interval(answers[0], 0.5)
     assert answers[0].low < low < high < answers[0].high
+
+
+def beyond(step: StagedStep, answers: Any, values: Any) -> list[tuple[int, int, int]]:
+    """For each answer how many rows lie beyond its limits, at most how many it says, and of how many."""
+    grid, out = step.grid, []
+    for answer, said in zip(answers, step.moved(answers), strict=True):
+        low, high = answer.raw[-3:-1]
+        assert said["limits"] == [float(grid.value(int(end))) for end in (low, high)]
+        out.append((int(((values < low) | (values > high)).sum()), said["at most"], said["of about"]))
+    return out
+
+
+@pytest.mark.parametrize(("rows", "epsilon"), [(8_000, ONE), (25_000, Fraction(1, 5))])
+@pytest.mark.parametrize("relation", ["add_remove", "replace"])
+def test_at_most_so_many_rows_were_moved_in_at_least_95_of_100_releases(rows: int, epsilon: Fraction, relation: str) -> None:
+    column = Column("x", "int", (0, 1_000_000), nulls=0)
+    x = np.minimum(np.random.default_rng(5).pareto(1.5, rows) * 1_000, 1_000_000).astype(np.int64)
+    public: Any = {"size": rows, "filtered": False} if relation == "replace" else {}
+    staged = step(column, epsilon, relation=relation, rows=rows, **public)
+    found = []
+    for seed in range(4):
+        copies = Copies(World({"x": column}, {"x": x.tolist()}), 60)
+        found += beyond(staged, staged.release(copies.ask, seeded(seed), copies.groups), x)
+    truth, most, of = (np.array(part) for part in zip(*found, strict=True))
+    assert (truth > 0).all()
+    assert (truth <= most).mean() >= 0.95 - 2 * np.sqrt(0.05 * 0.95 / len(found))
+    assert (truth <= most - staged.counting.radius(0.9)).mean() < 0.8  # a twin without the radius does not cover
+    assert most.mean() < truth.mean() + 4 * 20 / float(epsilon)
+    assert np.abs(of / rows - 1).max() < 0.05
+
+
+def test_how_many_rows_were_moved_is_counted_only_where_it_says_something() -> None:
+    assert step(rows=4_999).counting is None
+    assert step(rows=5_000).counting is not None
+    assert step(rows=5_000, person=True, m=3).counting is None
+    assert step(rows=15_000, person=True, m=3).counting is not None
+    assert step(rows=5_000, epsilon=Fraction(1, 5)).counting is None
+    answers = step(rows=1_000).release(normal(1, WIDE).ask, seeded(), None)
+    (said,) = step(rows=1_000).moved(answers)
+    assert said["at most"] is None
+    assert said["limits"][0] < 50 < said["limits"][1]
 
 
 HOSTILE = {

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from sordino import __version__
-from sordino.cli.ask import budget, card, preview, query
+from sordino.cli.ask import budget, card, describe, preview, query
 from sordino.cli.attack import attacks
 from sordino.cli.book import books
 from sordino.cli.claim import check
@@ -30,7 +30,7 @@ app = typer.Typer(
     name="sordino", help="Private answers about a sensitive table: price first, answer once.", epilog=EPILOG, no_args_is_help=True,
     pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]}, rich_markup_mode=None,
 )  # fmt: skip
-for verb in (demo, init, fit, import_files, check, preview, query, budget, card, audit, serve, learn, doctor, explain):
+for verb in (demo, init, fit, import_files, check, preview, query, describe, budget, card, audit, serve, learn, doctor, explain):
     app.command("import" if verb is import_files else None)(verb)
 app.add_typer(books, name="ledger")
 app.add_typer(configs, name="config")

@@ -12,7 +12,7 @@ from sordino.cli.door import BUDGET, REFUSED, USAGE, door, unanswered
 from sordino.cli.record import fitted, priced
 from sordino.errors import BudgetExceeded, QueryError
 
-__all__ = ["budget", "card", "preview", "query"]
+__all__ = ["budget", "card", "describe", "preview", "query"]
 
 Sql = Annotated[str, typer.Argument(help="A question in SQL, such as \"SELECT MEDIAN(cost) FROM admissions WHERE age >= 18\".")]
 Within = Annotated[float | None, typer.Option(help="Half-width at 95% in the statistic's unit.")]
@@ -74,6 +74,40 @@ def query(
             raise
         door.say(f"{fitted(release)}\nrelease {release.id}; {data.budget}", {**_json(release), "budget": str(data.budget)})
         return REFUSED if release.refused else 0
+
+
+def describe(
+    table: Annotated[str | None, typer.Argument(help="A table of the dataset; may be left out if there is one.")] = None,
+    column: Annotated[list[str] | None, typer.Option(help="Only this column; may be said several times.")] = None,
+    epsilon: Price = None,
+    level: Annotated[float, typer.Option(help="The level of the intervals.")] = 0.95,
+    analyst: Annotated[str | None, typer.Option(help="Whose purse pays.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before paying.")] = False,
+) -> int:
+    """What people look at first, of every column: count, means, spreads, quartiles, frequencies. Without --epsilon the price list, free.
+
+    Example: sordino describe admissions --epsilon 0.5
+    """
+    with door.opened() as data:
+        if table is None and len(data.tables) != 1:
+            raise QueryError("SRD-201", "the dataset has several tables.", f"Name one of {', '.join(data.tables)}.")
+        name = table if table is not None else next(iter(data.tables))
+        if name not in data.tables:
+            raise QueryError("SRD-201", f"there is no table {name!r}.", f"Name one of {', '.join(data.tables)}.")
+        asked = data.tables[name].describe(column, level=level)
+        if epsilon is None:
+            with door.busy("predicting"):
+                found = asked.preview()
+            door.say(priced(found), found.to_dict())
+            return 0
+        options: dict[str, Any] = {"within": None, "within_rank": None, "epsilon": epsilon, "delta": None}
+        if not _recorded(asked.query, options) and not yes and not _agreed(asked.query, options):
+            door.note("nothing was spent")
+            return USAGE
+        with door.busy("charged; reading"):
+            described = asked.release(epsilon=epsilon, analyst=analyst)
+        door.say(f"{described}\nrelease {described.release.id}; {data.budget}", {**described.to_plain(), "budget": str(data.budget)})
+        return 0
 
 
 def _recorded(asked: Any, options: dict[str, Any]) -> bool:

@@ -14,20 +14,22 @@ MOST = 40  # records on a screen
 def fitted(release: Any) -> str:
     """Text of a release whose rows are never broken in the middle."""
     text = str(release)
-    *rows, _ = text.splitlines()
+    about = [release.about] if release.about else []
+    *rows, last = text.splitlines()[len(about) :]
     if all(len(row) <= width() for row in rows):
         return text
-    return "\n".join([*_records(release), text.splitlines()[-1]])
+    return "\n".join([*about, *_records(release), last])
 
 
 def priced(preview: Any) -> str:
     """Text of a price list whose rows are never broken in the middle."""
-    first, *lines = str(preview).splitlines()
+    lines, about = str(preview).splitlines(), 1 + bool(preview.about)
+    first, lines = lines[:about], lines[about:]
     head, *body = preview._table()
     table, rest = lines[: len(body) + 1], lines[len(body) + 1 :]
     if any(len(line) > width() for line in table):
         table = ["; ".join(f"{name} {cell}" for name, cell in zip(head, row, strict=True) if cell) for row in body]
-    return "\n".join([first, *table, *rest])
+    return "\n".join([*first, *table, *rest])
 
 
 def _records(release: Any) -> list[str]:

@@ -93,10 +93,11 @@ class Answer:
         return tuple(key_in(column, part) for column, part in zip(self._text.by, key, strict=True))
 
     def _clipped(self, request: Clipped) -> GroupTotals:
-        """Rows and clipped sums of the groups that were named; the limits are a small table of their own."""
+        """Rows, clipped sums and moved rows of the groups that were named; the limits are a small table of their own."""
         column, names = self._text.column(request.column), self._text.keys
         clip = f"CASE WHEN {column} < low THEN low WHEN {column} > high THEN high ELSE {column} END"  # null stays null
         sums = f"count({column}) AS s0, COALESCE(CAST(sum({clip}) AS VARCHAR), '0') AS s1"
+        sums += f", count(CASE WHEN {column} < low OR {column} > high THEN 1 END) AS s2"
         keys = ((),) if request.keys is None else request.keys
         inside = [self._inside(key) for key in keys]
         parts = {f"w{i}": column_array([key[i] for key in inside]) for i in range(len(names))}
@@ -105,8 +106,7 @@ class Answer:
         same = " AND ".join(f"{name} IS NOT DISTINCT FROM w{i}" for i, name in enumerate(names)) or "TRUE"
         found = self._fetch(f"SELECT place, {sums} FROM {self._table} AS bounded JOIN wanted ON {same} GROUP BY place")
         place = np.asarray(found["place"], dtype=np.intp)
-        items = (Item("rows", request.column), Item("sum", request.column))
-        return GroupTotals(keys, {item: _integers(found[f"s{i}"], place, len(keys)) for i, item in enumerate(items)})
+        return GroupTotals(keys, {item: _integers(found[f"s{i}"], place, len(keys)) for i, item in enumerate(request.items)})
 
     def _gram(self, request: Gram) -> Products:
         sums = len(request.terms) * (len(request.terms) + 1) // 2

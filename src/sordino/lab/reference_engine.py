@@ -211,8 +211,9 @@ class Answer:
             keys = self._keys() if request.keys is None else request.keys
             values = [[row[2][at] for row in self._rows(key) if row[2][at] is not None] for key in keys]
             sums = [sum(min(max(v, low), high) for v in x) for x, (low, high) in zip(values, request.limits, strict=True)]
-            found = {"rows": [len(x) for x in values], "sum": sums}
-            return GroupTotals(keys, {Item(what, request.column): np.array(cells, object) for what, cells in found.items()})
+            moved = [sum(v < low or v > high for v in x) for x, (low, high) in zip(values, request.limits, strict=True)]
+            found = zip(request.items, ([len(x) for x in values], sums, moved), strict=True)
+            return GroupTotals(keys, {item: np.array(cells, object) for item, cells in found})
         assert isinstance(request, Ranks | Rows | Middles)
         width = self.frame.columns[at].grid().width
         sorted_values = (

@@ -10,7 +10,7 @@ from sordino.ledger.chain import Check, verify_export
 from sordino.ledger.filter import Price, PureFilter, ZcdpFilter, open_filter
 from sordino.ledger.opening import open_ledger, read_ledger
 from sordino.ledger.place import is_network_path
-from sordino.ledger.port import Entry, Ledger
+from sordino.ledger.port import Entry, Ledger, Membership
 from sordino.ledger.upgrade import Upgraded, upgrade
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "Entry",
     "Ledger",
     "Limits",
+    "Membership",
     "Price",
     "PureFilter",
     "Upgraded",

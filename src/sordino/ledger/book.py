@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from sordino.errors import LedgerError, QueryError, ReleaseFailed, SordinoError
@@ -20,11 +20,11 @@ from sordino.ledger.asked import Asked, as_asked
 from sordino.ledger.balance import Balance
 from sordino.ledger.batch import offers
 from sordino.ledger.chain import Check, check_chain, export_rows, read_entries
-from sordino.ledger.clerk import Charge, Clerk, Offer, Seal, known_entry, own_offer
+from sordino.ledger.clerk import Charge, Clerk, Offer, Seal, entry_of, known_entry, own_offer
 from sordino.ledger.convoy import Convoy, Ticket
 from sordino.ledger.filter import of_grains
-from sordino.ledger.port import Entry, Head, InDoubt, Page, Store
-from sordino.ledger.record import as_key, as_text, genuine
+from sordino.ledger.port import Entry, Head, InDoubt, Membership, Page, Store
+from sordino.ledger.record import as_key, as_text, genuine, read
 from sordino.ledger.tally import Tally
 from sordino.ledger.terms import Terms
 from sordino.ledger.witness import Sighting, Witness
@@ -41,6 +41,13 @@ def lost() -> ReleaseFailed:
     return ReleaseFailed("SRD-402", "charged, answer not recorded.", "Ask again under a new request id; that is a new charge.")
 
 
+def _paths(asked: Asked | None, inside: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...], bytes]]:
+    """The places of all members of a charge, and their keys."""
+    for place, member in enumerate(() if asked is None else asked.members):
+        yield (*inside, place), member.key
+        yield from _paths(member, (*inside, place))
+
+
 class Book:
     """A ledger with its store, terms and witness. Made by `open_ledger`."""
 
@@ -49,13 +56,35 @@ class Book:
     ) -> None:
         self.terms, self._store, self.witness, self._frozen = terms, store, witness, frozen
         self._convoy = Convoy(self._commit, patience=patience) if store.place is not None else None
-        self._alone = threading.Lock()
+        self._alone, self._reading = threading.Lock(), threading.Lock()
+        self._read, self._members = 0, dict[bytes, list[tuple[str, tuple[int, ...], bool]]]()  # rows seen, and where questions stand
         self.id, self.dataset, self.relation, self.unit = terms.ledger, terms.dataset, terms.relation, terms.unit
 
     def recall(self, key: bytes) -> Sequence[bytes]:
         """Every sealed answer to this question, oldest first; free, and open to every analyst of the dataset."""
         self._trust()
         return [genuine(seal, answer) for seal, answer in self._store.answers(as_key(key))]
+
+    def recall_members(self, key: bytes) -> Sequence[Membership]:
+        """The sealed answers to bundles and batches of which this question was a member, oldest first; free as the others.
+
+        Records never change, so which charge has which members is read once; charges of others are read as the book grows.
+        """
+        self._trust()
+        wanted, found = as_key(key), []
+        with self._reading:
+            for row in self._store.rows(answers=False, start=self._read):
+                self._read = row.number + 1
+                if row.request is not None and b'"members":[{' in row.record:
+                    entry = entry_of(self.id, read(row.record), False, None)
+                    for path, member in _paths(entry.asked):
+                        self._members.setdefault(member, []).append((row.request, path, bool(entry.members)))
+            places = list(self._members.get(wanted, ()))
+        for request, path, batch in places:
+            known = self._store.find([request]).get(request)
+            if known is not None and known.answer is not None and known.seal is not None:
+                found.append(Membership(genuine(known.seal, known.answer), path, batch))
+        return found
 
     def charge(self, request: str, asked: Asked | bytes, cost: Cost, analyst: str | None = None) -> Entry:
         """Reserve the price of one release; durable when it returns. Look at data only if the entry's state is "new"."""

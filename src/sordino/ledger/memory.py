@@ -79,9 +79,9 @@ class MemoryStore:
             fix = "Give ledger= a path: a file is shared by all processes that open it."
             raise LedgerError("SRD-603", "a ledger in memory belongs to the process that made it, and this is a fork of it.", fix)
 
-    def rows(self, *, answers: bool = True) -> Iterator[Row]:
+    def rows(self, *, answers: bool = True, start: int = 0) -> Iterator[Row]:
         with self._lock:
-            return iter([row._replace(sealed=self._sealed.get(row.number)) for row in self._rows])
+            return iter([row._replace(sealed=self._sealed.get(row.number)) for row in self._rows[start:]])
 
     def close(self) -> None:
         pass

@@ -12,7 +12,7 @@ from sordino.ledger.filter import Price
 from sordino.ledger.record import FORMAT
 from sordino.privacy.cost import Cost
 
-__all__ = ["Entry", "Found", "Head", "InDoubt", "Ledger", "Page", "Row", "Store"]
+__all__ = ["Entry", "Found", "Head", "InDoubt", "Ledger", "Membership", "Page", "Row", "Store"]
 
 T = TypeVar("T")
 NOTHING = Price(Fraction(0), Fraction(0))
@@ -44,11 +44,23 @@ class Entry(NamedTuple):
     format: int = FORMAT
 
 
+class Membership(NamedTuple):
+    """Where a question stands among others: the sealed bytes of all of them, its place, and its place inside that one if it is a bundle."""
+
+    answer: bytes
+    path: tuple[int, ...]
+    batch: bool  # charged with others as one event, each with bytes of its own; otherwise one release of several statistics
+
+
 class Ledger(Protocol):
     """What a session may ask of a ledger."""
 
     def recall(self, key: bytes) -> Sequence[bytes]:
         """Every sealed answer to this question, oldest first."""
+        ...
+
+    def recall_members(self, key: bytes) -> Sequence[Membership]:
+        """Every sealed answer to several questions of which this was one, oldest first."""
         ...
 
     def charge(self, request: str, asked: Asked | bytes, cost: Cost, analyst: str | None = None) -> Entry:
@@ -135,5 +147,5 @@ class Store(Protocol):
         """Every answer to this question, oldest first, each behind the record of its seal."""
         ...
 
-    def rows(self, *, answers: bool = True) -> Iterator[Row]: ...
+    def rows(self, *, answers: bool = True, start: int = 0) -> Iterator[Row]: ...
     def close(self) -> None: ...

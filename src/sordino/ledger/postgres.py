@@ -152,13 +152,12 @@ class PostgresStore:
         )
         return [(row[0], row[1]) for row in self._read(query, self._ledger, key)]
 
-    def rows(self, *, answers: bool = True) -> Iterator[Row]:
+    def rows(self, *, answers: bool = True, start: int = 0) -> Iterator[Row]:
         column = "answer" if answers else "NULL"
         query = (
             f"SELECT number, hash, record, {column}, request, key, sealed FROM sordino_entry WHERE ledger = %s AND number >= %s"
             " ORDER BY number LIMIT 500"
         )
-        start = 0
         while chunk := self._read(query, self._ledger, start):
             for row in chunk:
                 yield Row(*row)

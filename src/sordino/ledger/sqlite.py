@@ -149,10 +149,9 @@ class SqliteStore:
         query = "SELECT s.record, s.answer FROM entry e JOIN entry s ON s.number = e.sealed WHERE e.key = ? ORDER BY e.number"
         return self._read(query, key)
 
-    def rows(self, *, answers: bool = True) -> Iterator[Row]:
+    def rows(self, *, answers: bool = True, start: int = 0) -> Iterator[Row]:
         column = "answer" if answers else "NULL"
         query = f"SELECT number, hash, record, {column}, request, key, sealed FROM entry WHERE number >= ? ORDER BY number LIMIT 500"
-        start = 0
         while chunk := self._read(query, start):
             for row in chunk:
                 yield Row(*row)

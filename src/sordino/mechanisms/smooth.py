@@ -15,7 +15,7 @@ from sordino.privacy.cost import Cost
 from sordino.privacy.families import GaussianLaw, GeneralizedCauchy, LaplaceLaw, PowerLaw, StudentT
 from sordino.privacy.law import Symmetric, output_grid
 from sordino.privacy.number import as_delta, as_epsilon, as_positive, exact
-from sordino.privacy.witness import Dilated
+from sordino.privacy.witness import Dilated, Later
 from sordino.summaries import Ask, Draw, Rung, Stair
 
 __all__ = ["NOISES", "Smooth"]
@@ -95,7 +95,8 @@ class Smooth:
 
     def certificate(self) -> Certificate:
         assert self.beta is not None
-        witness = Dilated(self.law, float(self.s), float(self.beta))
+        beta = float(self.beta)
+        witness = Later(lambda: Dilated(self.law, float(self.s), beta))
         return claim(self, Cost.approximate(self.epsilon, self.delta), witness, assumes="the bound on the local sensitivity is beta-smooth")
 
     def release(self, ask: Ask, draw: Draw) -> Any:

@@ -16,6 +16,8 @@ from sordino.schema.normal import canonical, constant, encode
 from sordino.schema.predicate import names
 from sordino.schema.spelling import phrase
 from sordino.schema.value import is_text, shown
+from sordino.statistics.average import Mean
+from sordino.statistics.port import Statistic
 
 __all__ = ["FORMAT", "question", "question_format_1", "recall_key"]
 
@@ -56,7 +58,7 @@ def question_format_1(query: Query, unit: PrivacyUnit, *, fold_ids: bool = False
         "table": query.table,
         "where": None if query.where is None else canonical(query.where),
         "by": list(query.by),
-        "statistics": {label: statistic.question() for label, statistic in query.statistics.items()},
+        "statistics": {_label_1(label, statistic): statistic.question() for label, statistic in query.statistics.items()},
         "columns": {
             name: _facts(columns[name], number=name in read | clamped, group=name in grouped)
             for name in sorted(filtered | grouped | read | inside)
@@ -74,6 +76,12 @@ def question_format_1(query: Query, unit: PrivacyUnit, *, fold_ids: bool = False
     if query.propose is not None:
         asked["propose"], asked["otherwise"] = str(query.propose), query.otherwise
     return asked
+
+
+def _label_1(label: str, statistic: Statistic) -> str:
+    """The mean of moved values was called a mean then."""
+    own = isinstance(statistic, Mean) and statistic.moved and label == statistic.label
+    return f"mean({statistic.columns[0]})" if own else label
 
 
 def recall_key(dataset: str, version: str, asked: Mapping[str, Any], *, format: int = FORMAT) -> bytes:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,7 +18,7 @@ from sordino.privacy.cost import gaussian_delta
 from sordino.privacy.dilation import Dilation, largest_ratio
 from sordino.privacy.law import Noise
 
-__all__ = ["Closed", "Dilated", "Finite", "GaussianShift", "LaplaceShift", "Witness", "weighted_laplace"]
+__all__ = ["Closed", "Dilated", "Finite", "GaussianShift", "LaplaceShift", "Later", "Witness", "weighted_laplace"]
 
 ROUNDING = 1e-9
 Probabilities = Mapping[Any, float] | Sequence[float]
@@ -67,6 +68,23 @@ class Dilated:
         inner = epsilon - width
         worst = max(max(math.exp(width) * wide.delta(inner), narrow.delta(inner)) for wide, narrow in pairs)
         return worst * (1 + ROUNDING)
+
+
+@dataclass(frozen=True)
+class Later:
+    """A witness that is worked out when it is first integrated: a price list needs the price, not the scale that is certified at it."""
+
+    build: Callable[[], Witness]
+
+    @cached_property
+    def witness(self) -> Witness:
+        return self.build()
+
+    def sup(self) -> float:
+        return self.witness.sup()
+
+    def delta(self, epsilon: float) -> float:
+        return self.witness.delta(epsilon)
 
 
 @dataclass(frozen=True)

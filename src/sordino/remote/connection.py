@@ -24,7 +24,7 @@ from urllib.request import HTTPHandler, HTTPRedirectHandler, HTTPSHandler, Reque
 from sordino.errors import BudgetExceeded, LedgerError, QueryError, ReleaseFailed, SordinoError
 from sordino.remote.wording import Asked, Words
 from sordino.session.forecast import Forecast
-from sordino.session.preview import Line, Preview
+from sordino.session.preview import Line, Other, Preview
 from sordino.session.release import Release
 
 __all__ = ["Remote", "RemoteQuery", "connect"]
@@ -224,7 +224,8 @@ def _shaped(read: Callable[[], T]) -> T:
 def _preview(said: dict[str, Any]) -> Preview:
     known = {part.name for part in fields(Preview)}
     best = None if said["best"] is None else _line(said["best"])
-    lines = {"lines": tuple(map(_line, said["lines"])), "best": best, "notes": tuple(said["notes"])}
+    others = tuple(Other(**other) for other in said.get("others", ()))
+    lines = {"lines": tuple(map(_line, said["lines"])), "best": best, "notes": tuple(said["notes"]), "others": others}
     made = Preview(**{**{name: value for name, value in said.items() if name in known}, **lines})
     str(made)  # a number that is none shows here, and not on the caller's screen
     return made

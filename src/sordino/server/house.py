@@ -139,6 +139,10 @@ class House:
                 if entry.id == charge and entry.answer is not None:
                     members = split(entry.answer) if entry.members else [entry.answer]
                     same = query is not None and entry.key in (query.key(), query.pointed.key(), query.older)
+                    if query is not None and not same:  # a member of a bundle or a batch
+                        alone = next((item for item in query.recorded() if id in (item.id, entry.id)), None)
+                        if alone is not None:
+                            return alone, entry
                     for found in (Release.from_bytes(answer, query=query if same else None) for answer in members):
                         if id in (found.id, entry.id):
                             return found, entry

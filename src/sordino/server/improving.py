@@ -27,7 +27,7 @@ class Improvement:
 
 def _draws(query: Query) -> tuple[list[Release], list[Noise]]:
     """The recorded answers and the public noise of each, if all of them are additive; otherwise nothing."""
-    found = query.recorded(older=False)
+    found = query.drawn_alike()
     known = [noise for item in found if (noise := noise_of(query, item.cost.exact.epsilon)) is not None]
     return (found, known) if found and len(known) == len(found) else ([], [])
 

@@ -70,7 +70,8 @@ def result_pages(house: House, worker: Worker, visits: Visits) -> APIRouter:
     @web.get("/releases/{id}.card.html")
     async def as_card(request: Request, id: str, plan: str = "") -> Response:
         """The claim card as a file to publish."""
-        text = (await recorded(request, id, plan)).card.to_html()
+        found = await recorded(request, id, plan)
+        text = f"<p>{safe(found.about)}</p>\n{found.card.to_html()}"
         head = f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>{safe(id)}</title>\n'
         headers = {"content-disposition": f'attachment; filename="{id}.card.html"'}
         return Response(f"{head}{text}</html>\n".encode("utf-8", "replace"), headers=headers, media_type="text/html")

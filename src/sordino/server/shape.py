@@ -77,9 +77,11 @@ class Planned(BaseModel):
 
 
 class Priced(BaseModel):
-    """The price list of a plan."""
+    """The price list of a plan. `about` says which rows and which number; `others` are other numbers that may serve as well."""
 
     question: str
+    about: str
+    others: list[dict[str, Any]]
     unit: str
     lines: list[dict[str, Any]]
     best: dict[str, Any] | None
@@ -102,6 +104,7 @@ class Recorded(BaseModel):
     """An answer: columns of the result, its price, its claim card, and the record the ledger sealed."""
 
     id: str
+    about: str  # which rows, which number, what the interval covers
     mechanism: str
     bar: str
     refused: bool

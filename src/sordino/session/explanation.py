@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sordino.errors import SordinoError
 from sordino.session.forecast import Outlook, outlook
-from sordino.session.preview import rounded
+from sordino.session.preview import others_of, rounded
 
 if TYPE_CHECKING:
     from sordino.session.query import Query
@@ -35,6 +35,8 @@ class Choice:
         mark = "chosen  " if self.chosen else "rejected"
         width = "error private" if self.half_width is None else f"95% within {rounded(self.half_width)}, rmse {rounded(self.rmse or 0)}"
         guess = {"twin": " (on the twin)", "codebook": " (a guess, on made-up rows)"}.get(self.source, "")
+        if self.mechanism == "another number":
+            return f"  another number  {self.way}: {width}{guess}; {self.problem}"
         return f"  {mark}  {self.way}: {self.problem or self.mechanism + '; ' + width + guess}"
 
 
@@ -78,6 +80,10 @@ def explain(query: Query, epsilon: Fraction, delta: Any = None) -> Explanation:
         choices.append(Choice(name, own, known.mechanism, True, known.half_width, known.rmse, known.source))
         choices += [_rival(view, name, way, epsilon, delta) for way in ways if way != own]
     parts = {label: f"{float(part.cost.epsilon):.4g}" for part in plan.plan.draws for label in part.steps}
+    choices += [
+        Choice(other.name, "two_stage", "another number", False, other.half_width, None, other.source, other.about)
+        for other in others_of(view, float(epsilon), delta)
+    ]
     theorems = tuple(dict.fromkeys(certificate.theorem for certificate in plan.certificates))
     charged = f"{query.table.budget.share(plan.cost):.3g}% of the budget's cap"
     asked = ", ".join(query.asked.statistics) + (f" by {', '.join(query.asked.by)}" if query.asked.by else "")

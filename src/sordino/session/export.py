@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import math
 import os
@@ -57,21 +58,26 @@ def _package(name: str) -> Any:
 
 
 def to_arrow(release: Release) -> Any:
-    """A pyarrow table with the card in its metadata."""
+    """A pyarrow table with the card, and what it is about, in its metadata."""
     pa = _package("pyarrow")
     table = pa.table(plain(release))
-    return table.replace_schema_metadata({**(table.schema.metadata or {}), b"sordino.card": release.card.to_json().encode()})
+    said = {b"sordino.about": release.about.encode("utf-8", "replace"), b"sordino.card": release.card.to_json().encode("utf-8", "replace")}
+    return table.replace_schema_metadata({**(table.schema.metadata or {}), **said})
 
 
 def to_pandas(release: Release) -> Any:
     pd = _package("pandas")
     frame = pd.DataFrame(plain(release))
-    frame.attrs["sordino.card"] = dict(release.card)
+    frame.attrs |= {"sordino.about": release.about, "sordino.card": dict(release.card)}
     return frame
 
 
 def to_polars(release: Release) -> Any:
-    return _package("polars").DataFrame(plain(release), strict=False)
+    """A polars frame; it has no place for metadata, so what it is about is an attribute of this very frame, `sordino_about`."""
+    frame = _package("polars").DataFrame(plain(release), strict=False)
+    with contextlib.suppress(AttributeError):
+        frame.sordino_about = release.about
+    return frame
 
 
 def to_parquet(release: Release, path: Where) -> None:
@@ -80,10 +86,12 @@ def to_parquet(release: Release, path: Where) -> None:
 
 
 def to_csv(release: Release, path: Where) -> None:
-    """The table as CSV and the card beside it, as <path>.card.json."""
+    """The table as CSV and the card beside it, with what the table is about first, as <path>.card.json."""
     columns = plain(release)
     with Path(path).open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(columns)
         writer.writerows(zip(*columns.values(), strict=True))
-    Path(f"{os.fspath(path)}.card.json").write_text(release.card.to_json(), encoding="utf-8")
+    Path(f"{os.fspath(path)}.card.json").write_text(
+        type(release.card)({"about": release.about, **release.card}).to_json(), encoding="utf-8"
+    )

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from sordino.errors import SordinoError
 from sordino.statistics import Step
+from sordino.statistics.applied import Applied
 from sordino.statistics.port import LEVEL
 
 if TYPE_CHECKING:
@@ -22,8 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["REPEATS", "Forecast", "Outlook", "outlook", "span_of"]
 
 REPEATS, FEW = 1_500, 300  # at once, and one after another: errors of quantiles have heavy tails
-GUESSES = 100  # made-up rows deserve no more
 ENDS = 4  # drawn ends are as far apart every time, nearly: this many times fewer say enough
+GUESSES = 40  # made-up rows deserve no more
 TRUTH = Fraction(10**6)  # at this price an answer on the twin is its exact one
 
 
@@ -70,6 +72,7 @@ class Outlook:
     query: Query
     rows: int | None
     twin: Twin | None = None
+    level: float = LEVEL  # of the half-widths
 
     @cached_property
     def truths(self) -> dict[str, Any]:
@@ -77,42 +80,100 @@ class Outlook:
         return {name: self._truth(name) for name in self.query.labels.drawn.statistics}
 
     def _truth(self, name: str) -> Any:
-        try:
-            return None if self.twin is None else self.twin.values(self.query.by_mechanism(None).pointed.settle(TRUTH), name, 1)[0]
-        except SordinoError:
+        """Known for good once it was found: a twin stays as it is."""
+        if self.twin is None:
             return None
+        place = (self.query.key(), self.query.labels.canonical[name])
+        if place not in self.twin.known or self._own:
+            query = self.query
+            if self.twin.rows is not None and query.table.size is not None and self.twin.rows < query.table.size:
+                query = replace(query, table=replace(query.table, size=self.twin.rows))
+            try:
+                self.twin.known[place] = self.twin.values(query.by_mechanism(None).pointed.settle(TRUTH, rows=self.twin.rows), name, 1)[0]
+            except SordinoError:
+                self.twin.known[place] = None
+        return self.twin.known[place]
 
     def forecast(self, name: str, plan: Settled) -> Forecast:
         """The predicted error of one statistic of a plan: in closed form where there is one, otherwise on the twin."""
         step: Step | None = plan.steps.get(name)
         if step is None:  # counted together with its private keys
             keys: Any = plan.plan.keys
-            return Forecast(name, plan.mechanism, "exact", keys.width(), keys.rmse(), source="closed form")
-        ranks = step.rank_width()
+            return Forecast(name, plan.mechanism, "exact", keys.width(level=self.level), keys.rmse(), source="closed form")
+        ranks = step.rank_width(self.level)
         known = Forecast(name, step.name, step.bar, ranks=ranks, span=span_of(self.query, name, plan), covers=step.covers)
-        width, rmse = step.width(self.rows), step.rmse(self.rows)
+        width, rmse = step.width(self.rows, self.level), step.rmse(self.rows)
         if width is not None and (step.bar != "published" or self.twin is None or self.truths[name] is None):
             return replace(known, half_width=float(width), rmse=rmse, source="closed form")
         if self.twin is None or self.truths[name] is None:
             return known
+        found = self._simulated(name, plan)
+        if found is None:
+            return known
+        return replace(known, half_width=found[0], rmse=found[1], source="codebook" if self.twin.guess else "twin")
+
+    def _simulated(self, name: str, plan: Settled) -> tuple[float, float] | None:
+        """Half-width and root mean squared error on the twin; remembered, because the twin is public and stays as it is.
+
+        A codebook is smaller than a large table. Both errors fall at least as fast as the number of rows grows, so they are scaled by it;
+        what is planned on the codebook is planned for its own number of rows.
+        """
+        assert self.twin is not None
+        place = (self.query.key(), self.query.labels.canonical[name], plan.terms, self.rows, self.level)
+        if place not in self.twin.known or not plan.terms or self._own:
+            self.twin.known[place] = self._errors(name, plan)
+        return cast(tuple[float, float] | None, self.twin.known[place])
+
+    @property
+    def _own(self) -> bool:
+        """Whether somebody's own statistic is asked, whose claims may still change."""
+        return any(isinstance(statistic, Applied) for statistic in self.query.asked.statistics.values())
+
+    def _errors(self, name: str, plan: Settled) -> tuple[float, float] | None:
+        assert self.twin is not None
+        few, share = self.twin.rows, 1.0
+        if few is not None and self.rows is not None and few < self.rows and plan.terms and not self._own and not plan.by:
+            epsilon, delta, weights, way = plan.terms
+            small = replace(self.query, table=replace(self.query.table, size=few))
+            plan = small.settle(epsilon, delta, rows=few, weights=None if weights is None else dict(weights), way=way)
+            share = few / self.rows
         many = (GUESSES, GUESSES) if self.twin.guess else (REPEATS, FEW)
-        drawn = step.bar == "drawn"
+        drawn, truth = plan.steps[name].bar == "drawn", self.truths[name]
         many = (many[0] // ENDS, many[1] // ENDS) if drawn else many
         values, halves = self.twin.ends(plan, name, *many) if drawn else (self.twin.values(plan, name, *many), None)
-        if values.shape[-1] != len(self.truths[name]):
-            return known
-        worst = [errors[np.isfinite(errors)] for errors in np.abs(values - self.truths[name]).T]
+        if values.shape[-1] != len(truth):
+            return None
+        worst = [errors[np.isfinite(errors)] for errors in np.abs(values - truth).T]
         if not any(len(errors) for errors in worst):
-            return known
+            return None
         spread = worst if halves is None else [half[np.isfinite(half)] for half in halves.T]  # what the ends will be, not the error
-        width = float(max(np.quantile(errors, _safe(len(errors))) for errors in spread if len(errors)))
+        sure = self.level if halves is None else LEVEL
+        width = float(max(np.quantile(errors, _safe(len(errors), sure)) for errors in spread if len(errors)))
         rmse = float(max(math.sqrt((errors**2).mean()) for errors in worst if len(errors)))
-        return replace(known, half_width=width, rmse=rmse, source="codebook" if self.twin.guess else "twin")
+        return share * width, share * rmse
+
+    def between(self, name: str, plan: Settled, ends: Sequence[tuple[float, Forecast]]) -> Forecast | None:
+        """A guess between two guesses at a lower and a higher price, on a line of logarithms; None where there is nothing between."""
+        if self.twin is None or not self.twin.guess or name not in plan.steps:
+            return None
+        price = float(plan.cost.epsilon)
+        below = max(((e, f) for e, f in ends if e <= price and f.half_width), key=lambda end: end[0], default=None)
+        above = min(((e, f) for e, f in ends if e >= price and f.half_width), key=lambda end: end[0], default=None)
+        if below is None or above is None or below[1].source != "codebook" or above[1].source != "codebook":
+            return None
+        share = math.log(price / below[0]) / math.log(above[0] / below[0]) if above[0] > below[0] else 0.0
+
+        def middle(a: float | None, b: float | None) -> float | None:
+            return None if not a or not b else math.exp((1 - share) * math.log(a) + share * math.log(b))
+
+        width, rmse = (middle(getattr(below[1], word), getattr(above[1], word)) for word in ("half_width", "rmse"))
+        step = plan.steps[name]
+        return replace(below[1], mechanism=step.name, half_width=width, rmse=rmse, ranks=step.rank_width(self.level))
 
 
-def _safe(draws: int) -> float:
-    """The share of simulated errors under which LEVEL of all errors lie, with 95% confidence: a promise must survive its own simulation."""
-    return min(1.0, LEVEL + 1.645 * math.sqrt(LEVEL * (1 - LEVEL) / draws))
+def _safe(draws: int, level: float = LEVEL) -> float:
+    """The share of simulated errors under which so many of all errors lie, with 95% confidence: a promise must survive its simulation."""
+    return min(1.0, level + 1.645 * math.sqrt(level * (1 - level) / draws))
 
 
 def outlook(query: Query, *, guess: bool = True) -> Outlook:
@@ -120,4 +181,6 @@ def outlook(query: Query, *, guess: bool = True) -> Outlook:
     from sordino.session.price import public_rows
 
     rows = public_rows(query)
-    return Outlook(query, rows, query.table.twin_rows or (query.table.guess_rows(rows) if guess else None))
+    groups = math.prod(len(query.asked.column(name).keys or ()) or 1 for name in query.asked.by)
+    made_up = query.table.guess_rows(None if rows is None else rows * groups) if guess else None
+    return Outlook(query, rows, query.table.twin_rows or made_up, query.level)

@@ -82,6 +82,28 @@ class Member:
         return self.answer.id
 
     @property
+    def about(self) -> str:
+        return self.answer.about
+
+    def about_interval(self, kind: str = "noise") -> str:
+        return self.answer.about_interval(kind)
+
+    @property
+    def level(self) -> float:
+        return self.answer.level
+
+    def at(self, level: float) -> Release:
+        return self.answer.at(level)
+
+    @property
+    def split(self) -> dict[str, Any]:
+        return self.answer.split
+
+    @property
+    def moved(self) -> Any:
+        return self.answer.moved
+
+    @property
     def card(self) -> Card:
         return self.answer.card
 

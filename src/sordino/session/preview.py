@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import html
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -13,15 +14,18 @@ from typing import TYPE_CHECKING, Any
 from sordino.errors import SordinoError
 from sordino.pictures import Picture, lines
 from sordino.privacy.number import as_epsilon
+from sordino.session.about import about_plan, lost
 from sordino.session.forecast import Forecast, Outlook, outlook
 from sordino.session.price import Offer, Wish, price
+from sordino.statistics.average import Mean, mean
+from sordino.statistics.port import LEVEL
 
 if TYPE_CHECKING:
     from sordino.ledger import Balance
     from sordino.session.query import Query
     from sordino.session.settled import Settled
 
-__all__ = ["EPSILONS", "Line", "Preview", "preview", "rounded"]
+__all__ = ["EPSILONS", "Line", "Other", "Preview", "others_of", "preview", "rounded"]
 
 EPSILONS = ("0.05", "0.1", "0.2", "0.5", "1", "2")
 SIZES = (1_000, 10_000, 100_000)
@@ -42,6 +46,24 @@ class Line:
 
 
 @dataclass(frozen=True)
+class Other:
+    """Another number on the same list: how to ask for it, what it is, and what it costs at one of the prices."""
+
+    name: str
+    ask: str
+    about: str
+    epsilon: float
+    half_width: float | None
+    source: str = ""
+
+    def __str__(self) -> str:
+        marks = {"twin": " on the twin", "codebook": " on made-up rows, a guess"}
+        mark = marks.get(self.source, " at most, and less the closer the rows lie")
+        width = "its error is private" if self.half_width is None else f"within {rounded(self.half_width)}{mark}"
+        return f"another number: {self.name}, by {self.ask}, at epsilon {self.epsilon:.4g} {width}: {self.about}"
+
+
+@dataclass(frozen=True)
 class Preview:
     """A price list. `best` is the line of the wish, if there was one; `problem` says why a wish cannot be met, and what can."""
 
@@ -54,6 +76,9 @@ class Preview:
     problem: str = ""
     facts: dict[str, Any] = field(default_factory=dict)
     adds: str = "epsilon"  # the unit the ledger adds up
+    about: str = ""  # which rows, which number, what the interval will cover
+    others: tuple[Other, ...] = ()  # other numbers that may serve as well
+    level: float = LEVEL  # of the errors
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -61,12 +86,16 @@ class Preview:
     def to_json(self) -> str:
         return json.dumps(self.to_dict(), default=str)
 
+    @property
+    def _within(self) -> str:
+        return f"{100 * self.level:.6g}% within"
+
     def _table(self) -> list[list[str]]:
         many = len(self.lines[0].forecasts) > 1 if self.lines else False
         sized = any(line.rows is not None for line in self.lines)
         keyed = any(line.appears for line in self.lines)
         own = [] if self.adds == "epsilon" else [self.adds]
-        head = [*(["rows"] if sized else []), "epsilon", *own, *(["statistic"] if many else []), "95% within", "rmse", "of budget", "more"]
+        head = [*(["rows"] if sized else []), "epsilon", *own, *(["statistic"] if many else []), self._within, "rmse", "of budget", "more"]
         out = [[*head, *(["shown from"] if keyed else [])]]
         for line in self.lines if self.best is None else (self.best, *self.lines):
             mark = "*" if line is self.best else ""
@@ -82,7 +111,8 @@ class Preview:
         wide = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
         body = ["  ".join(cell.rjust(width) for cell, width in zip(row, wide, strict=True)) for row in rows]
         star = ["* the price of your wish"] if self.best is not None else [self.problem] if self.problem else []
-        return "\n".join([f"{self.question} ({self.unit}); nothing read, nothing spent", *body, *star, *self.notes, self.budget])
+        head = [f"{self.question} ({self.unit}); nothing read, nothing spent", *([self.about] if self.about else [])]
+        return "\n".join([*head, *body, *star, *self.notes, *map(str, self.others), self.budget])
 
     __repr__ = __str__
 
@@ -98,17 +128,18 @@ class Preview:
                     xs, ys = series.setdefault(f"{name}, {line.rows:,} rows" if len(sized) > 1 and line.rows else name, ([], []))
                     xs.append(line.epsilon)
                     ys.append(y)
-        return lines(series, title=f"{self.question}: error and price", x="epsilon", y="95% within", log_x=True, log_y=True)
+        return lines(series, title=f"{self.question}: error and price", x="epsilon", y=self._within, log_x=True, log_y=True)
 
     def _repr_html_(self) -> str:
         head, *body = self._table()
         top = "".join(f"<th scope='col'>{html.escape(cell)}</th>" for cell in head)
         rows = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in body)
-        said = "".join(f"<p>{html.escape(note)}</p>" for note in (self.problem, *self.notes, self.budget) if note)
+        said = "".join(f"<p>{html.escape(note)}</p>" for note in (self.problem, *self.notes, *map(str, self.others), self.budget) if note)
         caption = html.escape(f"{self.question} ({self.unit}); nothing read, nothing spent")
         plotted = any(known.half_width or known.ranks for line in self.lines for known in line.forecasts)
         drawing = self.plot()._repr_html_() if plotted else ""
-        return f"<table><caption>{caption}</caption><tr>{top}</tr>{rows}</table>{said}{drawing}"
+        about = f"<p class='sordino-about'>{html.escape(self.about)}</p>" if self.about else ""
+        return f"{about}<table><caption>{caption}</caption><tr>{top}</tr>{rows}</table>{said}{drawing}"
 
 
 def _error(known: Forecast) -> tuple[str, str]:
@@ -133,21 +164,43 @@ def preview(
     plan = query.settle(prices[0], delta, rows=view.rows)
     if view.rows is None and any(_needs_rows(plan, name) for name in plan.names):
         few = prices[1::2] if len(prices) > 3 else prices
-        found = [replace(_line(Outlook(query, n), balance, e, delta), rows=n) for n in SIZES for e in few]
+        found = [replace(_line(Outlook(query, n, level=query.level), balance, e, delta), rows=n) for n in SIZES for e in few]
     else:
-        found = [_line(view, balance, epsilon, delta) for epsilon in prices]
+        found = _lines(view, balance, prices, delta)
     best, problem = None, ""
     if wish is not None:
         try:
             offer = price(query, wish, delta, ranks=ranks)
-            best = _line(view, balance, offer.epsilon, delta, offer)
+            best = _line(view, balance, offer.epsilon, delta, offer=offer)
         except SordinoError as error:
             problem = str(error)
     table = query.table
     who = f"{table.unit_word}, {table.unit.relation.value}"
     facts = {"rows": view.rows, "twin": None if view.twin is None else "codebook" if view.twin.guess else "public twin"}
     asked = f"{', '.join(query.asked.statistics)}" + (f" by {', '.join(query.asked.by)}" if query.asked.by else "")
-    return Preview(asked, who, tuple(found), str(balance), _notes(view, found, delta), best, problem, facts, balance.filter.word)
+    about, others = about_plan(plan, query), tuple(others_of(view, best.epsilon if best is not None else _middle(found), delta))
+    notes = (*lost(plan.facts), *_notes(view, found, delta))
+    return Preview(asked, who, tuple(found), str(balance), notes, best, problem, facts, balance.filter.word, about, others, query.level)
+
+
+def _middle(found: Sequence[Line]) -> float:
+    """The price that stands for a list: one unit if that is on it."""
+    return min((line.epsilon for line in found), key=lambda epsilon: abs(math.log(epsilon)))
+
+
+def others_of(view: Outlook, epsilon: float, delta: Any) -> Iterator[Other]:
+    """Means of values moved into drawn limits, beside the plain means that were asked: never in place of them."""
+    for label, statistic in view.query.labels.drawn.statistics.items():
+        if not isinstance(statistic, Mean) or statistic.moved or statistic.method == "trimmed" or view.query.asked.mechanism is not None:
+            continue
+        moved = mean(statistic.column, "two_stage")
+        query = view.query.alone(**{moved.label: moved})
+        with contextlib.suppress(SordinoError):
+            plan = query.settle(as_epsilon(f"{epsilon:.6g}"), delta, rows=view.rows)
+            known = replace(view, query=query).forecast(moved.label, plan)
+            ask = f'mean("{statistic.column}", method="two_stage")'
+            name = moved.label if label == statistic.label else label
+            yield Other(name, ask, about_plan(plan, query), epsilon, known.half_width, known.source)
 
 
 def _needs_rows(plan: Settled, name: str) -> bool:
@@ -155,10 +208,26 @@ def _needs_rows(plan: Settled, name: str) -> bool:
     return step is not None and step.width(None) is None and step.width(SIZES[0]) is not None
 
 
-def _line(view: Outlook, balance: Balance, epsilon: Fraction, delta: Any, offer: Offer | None = None) -> Line:
+def _lines(view: Outlook, balance: Balance, prices: Sequence[Fraction], delta: Any) -> list[Line]:
+    """One line for each price. Where the error is a guess on made-up rows, only the ends and the middle are simulated."""
+    ends: list[tuple[float, Forecast]] = []
+    out: dict[Fraction, Line] = {}
+    rising = sorted(set(prices))
+    for epsilon in dict.fromkeys([rising[0], rising[-1], rising[len(rising) // 2], *rising]):
+        if epsilon not in out:
+            out[epsilon] = _line(view, balance, epsilon, delta, ends=ends)
+            ends += [(float(epsilon), known) for known in out[epsilon].forecasts]
+    return [out[epsilon] for epsilon in prices]
+
+
+def _line(
+    view: Outlook, balance: Balance, epsilon: Fraction, delta: Any, *, offer: Offer | None = None,
+    ends: Sequence[tuple[float, Forecast]] = (),
+) -> Line:  # fmt: skip
     weights, way = (None, None) if offer is None else (offer.weights, offer.way)
     plan = view.query.settle(epsilon, delta, rows=view.rows, weights=weights, way=way)
-    known = tuple(view.forecast(name, plan) for name in plan.names)
+    near = {name: view.between(name, plan, [end for end in ends if end[1].name == name]) if ends else None for name in plan.names}
+    known = tuple(near[name] or view.forecast(name, plan) for name in plan.names)
     cost, loss = plan.cost, float(balance.price(plan.cost).loss)
     return Line(float(cost.epsilon), float(cost.delta), balance.share(cost), balance.more(cost), known, plan.appears, loss=loss)
 
@@ -174,6 +243,11 @@ def _notes(view: Outlook, found: list[Line], delta: Any) -> tuple[str, ...]:
     notes += _warnings(view, found, delta)
     if query.pointed.key() != query.key() and query.pointed.sealed(quiet=True) and not query.sealed(quiet=True):
         notes.append("a point without an interval is recorded: interval=False returns it at no price, at what it cost or less.")
+    unit = query.table.unit
+    if unit.column is not None and unit.max_rows > 1 and view.rows is not None and view.rows == query.table.size and not query.asked.by:
+        word = f"size= counts people: these errors are for {view.rows:,} rows, one of each. A released count of the rows makes them better."
+        notes += [word] if any(_needs_rows(query.settle(line.epsilon, delta, rows=view.rows), n) for line in found[:1]
+                               for n in query.labels.drawn.statistics) else []  # fmt: skip
     for name in query.labels.drawn.statistics:
         lines_of = [(line, known) for line in found for known in line.forecasts if known.name == name]
         if lines_of and all(known.hopeless for _, known in lines_of):

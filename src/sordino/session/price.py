@@ -14,7 +14,7 @@ from sordino.errors import BudgetExceeded, QueryError, SordinoError
 from sordino.privacy.number import as_positive
 from sordino.session.forecast import outlook
 from sordino.session.release import Release
-from sordino.statistics import bundles
+from sordino.statistics import bundles, count_units
 
 if TYPE_CHECKING:
     from sordino.session.query import Query
@@ -85,27 +85,41 @@ def _halves(low: Any, high: Any) -> list[Any]:
 
 
 def public_rows(query: Query) -> int | None:
-    """How many rows the question is about, as far as the public knows: the declared size, or the low end of all recorded counts.
+    """How many rows the question is about, in its smallest group if it has some, as far as the public knows: never more than there are.
 
-    Counts are averaged by inverse variance, so that many poor ones cannot drown, and none can raise, what a good one says.
+    Where every row is a unit the declared size says it; elsewhere the size, and a count of people, are about people, of whom each has at
+    least one row. A recorded count of the same rows says more: alone or in a bundle, of rows or of those that have a value in the one
+    column that is read. Counts are averaged by inverse variance, so that many poor ones cannot drown what a good one says.
     """
-    if query.asked.by:
+    table, asked = query.table, query.asked
+    alone = table.unit.column is None
+    size = table.size if asked.where is None and not asked.by and not asked.joins else None
+    if size is not None and alone:
+        return size
+    rows = [_low_end(question) for question in query.countings]
+    people = [] if asked.by else [size, _low_end(query.alone(n=count_units()).by_mechanism(None))]
+    known: list[int] = [low for low in (*rows, *people) if low is not None and low > 0]
+    return max(known, default=None)
+
+
+def _low_end(question: Query) -> int | None:
+    """The low end of all recorded answers to a question about a number, in the group where it is lowest."""
+    counts = [found for found in map(_counts, question.sealed(quiet=True)) if found]
+    if not counts or (question.asked.by and any(len(found) != len(counts[0]) for found in counts)):
         return None
-    if query.asked.where is None and query.table.size is not None:
-        return query.table.size
-    counts = [found for found in map(_count, query.counting.sealed(quiet=True)) if found is not None]
-    if not counts:
-        return None
-    weight = math.fsum(half**-2 for _, half in counts)
-    low = math.floor(math.fsum(value * half**-2 for value, half in counts) / weight - weight**-0.5)
-    return low if low > 0 else None
+    lows: list[int] = []
+    for group in zip(*counts, strict=True):
+        weight = math.fsum(half**-2 for _, half in group)
+        lows.append(math.floor(math.fsum(value * half**-2 for value, half in group) / weight - weight**-0.5))
+    return min(lows, default=None)
 
 
 @lru_cache(4096)
-def _count(sealed: bytes) -> tuple[float, float] | None:
-    """A recorded count with its half-width; a book's answers stay as they are."""
+def _counts(sealed: bytes) -> tuple[tuple[float, float], ...]:
+    """A recorded count with its half-width, in every group; a book's answers stay as they are."""
     found = Release.from_bytes(sealed)
-    return None if found.low is None else ((found.low + found.high) / 2, max((found.high - found.low) / 2, 0.5))
+    ends = zip(*(found.answers.get(found.names[0] + end, []) for end in ("_low", "_high")), strict=False)
+    return tuple(((low + high) / 2, max((high - low) / 2, 0.5)) for low, high in ends if low is not None and high is not None)
 
 
 def widths(

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import html
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any
 
-from sordino.errors import QueryError, builds
-from sordino.ledger import Asked, Limits
+from sordino.errors import QueryError, SordinoError, builds
+from sordino.ledger import Asked, Limits, Membership
 from sordino.ledger.record import as_text
 from sordino.pictures import Picture, chain
 from sordino.plan.arrangement import Arrangement
@@ -29,15 +30,19 @@ from sordino.session.explanation import Explanation, explain
 from sordino.session.improvement import combine, half_width, noise_of, second_price
 from sordino.session.older import older_answers, older_key
 from sordino.session.preview import EPSILONS, Preview, preview
-from sordino.session.price import Wish, as_wish, epsilon_of, meets, price, public_rows, rank_wish
-from sordino.session.release import Release, price_of
+from sordino.session.price import Offer, Wish, as_wish, epsilon_of, meets, price, public_rows, rank_wish, widths
+from sordino.session.record import split
+from sordino.session.release import Release, as_level, member_of, price_of
 from sordino.session.settled import Settled, settle
 from sordino.session.shape import Shape, shape
 from sordino.session.verbs import TableVerbs
-from sordino.statistics import Answer, Statistic, count
+from sordino.statistics import Answer, Statistic, Step, count, count_units, std
+from sordino.statistics import sum as total
 from sordino.statistics.applied import Applied
+from sordino.statistics.port import LEVEL
 from sordino.statistics.position import Position, as_confidence, as_interval
 from sordino.statistics.predicates import Counts
+from sordino.statistics.presence import Present
 
 if TYPE_CHECKING:
     from sordino.session.table import Table
@@ -55,6 +60,7 @@ class Query(TableVerbs):
     table: Table = field(repr=False)
     asked: Question
     arrangement: Arrangement | None = None  # how released rows are shown; no part of the question
+    level: float = LEVEL  # of intervals, price lists and wishes; no part of the question either
 
     def _ask(self, statistic: Statistic) -> Query:
         made = {column.name: column for column in statistic.derived}
@@ -143,7 +149,7 @@ class Query(TableVerbs):
         def made(price: Fraction, share: Fraction | None, rows: int | None, weights: Any, way: str | None) -> Settled:
             divided = None if weights is None else dict(weights)
             facts: dict[str, Any] = {"charged": self.charged, "words": self.words, "rows": rows, "weights": divided, "way": way}
-            return settle(self.table, self.labels, price, share, **facts)
+            return replace(settle(self.table, self.labels, price, share, **facts), terms=(price, share, weights, way))
 
         own = any(isinstance(statistic, Applied) for statistic in self.asked.statistics.values())
         return made if own else lru_cache(SETTLED)(made)
@@ -152,6 +158,15 @@ class Query(TableVerbs):
     def counting(self) -> Query:
         """The count of the same rows, whose recorded answers tell the public how many there are."""
         return self.alone(count=count()).by_mechanism(None)
+
+    @cached_property
+    def countings(self) -> tuple[Query, ...]:
+        """Every question whose recorded answers tell the public how many of these rows count: all rows, those with a value, people."""
+        if self.asked.by and any(self.asked.column(name).keys is None for name in self.asked.by):
+            return ()  # which groups there are is private, and so is the smallest
+        present = [self.alone(n=Present(name)).by_mechanism(None) for name in self.asked.read[:1] if len(self.asked.read) == 1]
+        units = [self.alone(n=count_units()).by_mechanism(None)] if self.table.unit.column is None else []
+        return (self.counting, *present, *units)
 
     def ways(self, name: str, epsilon: Fraction, plan: Settled) -> tuple[str, ...]:
         """The short names of the mechanisms that can answer one statistic, the planner's choice first."""
@@ -173,6 +188,10 @@ class Query(TableVerbs):
         wish = self._wish(within, within_rank)
         return preview(self, epsilons=epsilons, wish=wish, ranks=within_rank is not None, delta=delta)
 
+    def at_level(self, level: float | None) -> Query:
+        """The same question with intervals, errors and wishes at another level."""
+        return self if level is None or level == self.level else replace(self, level=as_level(level))
+
     @builds
     def explain(
         self, epsilon: Any, *, delta: Any = None, mechanism: str | None = None, propose: Any = None, otherwise: str = "refuse",
@@ -189,9 +208,11 @@ class Query(TableVerbs):
             if interval not in (None, False):
                 raise QueryError("SRD-101", "within_rank is about the single draw.", "Leave interval= out, or give epsilon=.")
             interval = False if any(isinstance(item, Position) and item.interval for item in self.asked.statistics.values()) else None
-        if interval is None and level is None:
-            return self
-        return self._ended(None if interval is None else as_interval(interval) or False, None if level is None else as_confidence(level))
+        query = self.at_level(level)
+        sure = level if any(isinstance(item, Position) for item in self.asked.statistics.values()) else None
+        if interval is None and sure is None:
+            return query
+        return query._ended(None if interval is None else as_interval(interval) or False, None if sure is None else as_confidence(sure))
 
     @cached_property
     def _ended(self) -> Callable[..., Query]:
@@ -221,6 +242,7 @@ class Query(TableVerbs):
         words |= {} if rho is None else {"rho": str(as_positive(rho, "rho"))}
         words |= {} if delta is None else {"delta": str(as_delta(delta, zero=True))}
         wish = {} if within is None else {self.labels.canonical[name]: width for name, width in self.wished(within).items()}
+        words |= {"level": f"{self.level:.17g}"} if self.level != LEVEL and (within is not None or within_rank is not None) else {}
         words |= {"within": ", ".join(f"{name}: {wish[name]:.17g}" for name in sorted(wish))} if wish else {}
         points = [item.interval is None for item in self.asked.statistics.values() if isinstance(item, Position)]
         words |= {"interval": "false"} if points and all(points) else {}
@@ -302,10 +324,10 @@ class Query(TableVerbs):
         For quantiles `interval` is True (low and high in the column's unit, covering with probability `level`), "total" (about the
         population) or False (one draw with a rank bar, and so with `within_rank`); left out, it is as the question says: True.
 
-        `within` is a half-width at 95%, in the statistic's unit (a dict by name for several); `within_rank` a share of the rows, for
-        quantiles. `rho` is a price in the unit of a ledger that adds rho. `mechanism` names one instead of the planner's choice: "ptr"
-        tests the bound `propose` on the local sensitivity and
-        answers `otherwise` ("refuse" or "global") when it fails. fresh=True pays again.
+        `within` is a half-width at 95%, or at `level`, in the statistic's unit (a dict by name for several); `within_rank` a share of the
+        rows, for quantiles. `rho` is a price in the unit of a ledger that adds rho. `mechanism` names one instead of the planner's choice:
+        "ptr" tests the bound `propose` on the local sensitivity and answers `otherwise` ("refuse" or "global") when it fails. fresh=True
+        pays again.
         """
         if not (isinstance(otherwise, str) and otherwise in ("refuse", "global") and isinstance(fresh, bool)):
             what = f"otherwise is {shown(otherwise)}, fresh is {shown(fresh)}."
@@ -316,7 +338,7 @@ class Query(TableVerbs):
         if ends is not self:
             terms: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "delta": delta, "within": within, "within_rank": within_rank}
             who: dict[str, Any] = {"fresh": fresh, "analyst": analyst, "request": request}
-            return ends.release(**terms, mechanism=mechanism, propose=propose, otherwise=otherwise, **who)
+            return ends.release(**terms, mechanism=mechanism, propose=propose, otherwise=otherwise, **who).at(ends.level)
         if mechanism is not None or propose is not None:
             other = self.by_mechanism(mechanism, propose, otherwise)
             price: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "delta": delta, "within": within, "within_rank": within_rank}
@@ -344,8 +366,9 @@ class Query(TableVerbs):
         return [Release.from_bytes(item, recalled=True, query=self) for item in self.sealed(older=older)]
 
     def sealed(self, *, older: bool = True, quiet: bool = False) -> list[bytes]:
-        """The same as the book has them; those of format 1 came first."""
-        return [*(older_answers(self, quiet=quiet) if older else ()), *self.table.ledger.recall(self.key()), *self._points()]
+        """The same as the book has them; those of format 1 came first, points of intervals and members of bundles and batches come last."""
+        own = [*(older_answers(self, quiet=quiet) if older else ()), *self.table.ledger.recall(self.key()), *self._points()]
+        return [*own, *(found for item in self.table.ledger.recall_members(self.key()) if (found := self._member(item)) is not None)]
 
     def _points(self) -> list[bytes]:
         """The points of recorded intervals, where this is the question about the point alone."""
@@ -354,6 +377,15 @@ class Query(TableVerbs):
             return []
         recorded = (sealed for kind in ("noise", "total") for sealed in self.table.ledger.recall(self.with_interval(kind).key()))
         return [found for sealed in recorded if (found := _point(sealed)) is not None]
+
+    def _member(self, found: Membership) -> bytes | None:
+        """The answer to this question out of several that were sealed together, as the book would have it alone."""
+        sealed, path = (split(found.answer)[found.path[0]], found.path[1:]) if found.batch else (found.answer, found.path)
+        return member_of(sealed, path[0], next(iter(self.labels.sealed.values()))) if path else sealed
+
+    def drawn_alike(self) -> list[Release]:
+        """Recorded answers that have the noise which today's plan has at their price, and so may be averaged."""
+        return [item for item in self.recorded(older=False) if item.card.get("part of", {}).get("draw", "own") == "own"]
 
     def recall(
         self, epsilon: Fraction | None, wish: Wish | None = None, *, ranks: bool = False, rho: Fraction | None = None
@@ -369,27 +401,61 @@ class Query(TableVerbs):
             if sure and any(ends["level"] < sure for ends in Release.from_bytes(sealed).drawn.values()):
                 return False
             if wish is not None:
-                return meets(Release.from_bytes(sealed, query=self), wish, ranks=ranks)
+                return self._met(sealed, wish, ranks=ranks)
             paid = price_of(sealed)
-            return paid.rho * Fraction(10003, 10000) >= rho if rho is not None else epsilon is not None and paid.epsilon >= epsilon
+            if rho is not None:
+                return paid.rho * Fraction(10003, 10000) >= rho
+            return epsilon is not None and paid.epsilon >= epsilon and self._as_narrow(sealed, epsilon)
 
         best = max(filter(enough, self.sealed()), key=lambda sealed: price_of(sealed).epsilon, default=None)
         return None if best is None else Release.from_bytes(best, recalled=True, query=self)
 
+    def _met(self, sealed: bytes, wish: Wish, *, ranks: bool) -> bool:
+        """Whether a recorded answer is as accurate as wished, at this question's level."""
+        try:
+            return meets(Release.from_bytes(sealed, query=self).at(self.level), wish, ranks=ranks)
+        except QueryError:  # known at another level only
+            return False
+
+    def _as_narrow(self, sealed: bytes, epsilon: Fraction) -> bool:
+        """Whether a member of a bundle that shares its draw with others is as accurate as a draw of its own at this price."""
+        found = Release.from_bytes(sealed, query=self)
+        if found.card.get("part of", {}).get("draw") != "shared":
+            return True
+        known = {name: width for name, width in widths(self, Offer(epsilon)).items() if width is not None}
+        return not known or meets(found, known)
+
     def interval(self, release: Release, level: float, *, population: bool = False) -> tuple[Any, Any] | None:
         """The interval of one of this question's answers at another level, from its recorded draws; or that about the population."""
-        name, own = release.names[0], release.cost.exact
-        step = self.settle(own.epsilon, own.delta).steps.get(name)
-        cells = release.raw.get(name)
-        if step is not None and cells:
-            answer = Answer(release.value, release.low, release.high, raw=tuple(cells[0]))
-            if step.interval(answer, 0.95) == (release.low, release.high):  # the table's declarations may have changed since
-                if not population:
-                    return step.interval(answer, level)
-                if hasattr(step, "population"):
-                    wide: tuple[Any, Any] | None = step.population(answer, level)
-                    return wide
+        return self.ends(release, release.names[0], 0, level, population=population)
+
+    def ends(self, release: Release, name: str, place: int, level: float, *, population: bool = False) -> tuple[Any, Any] | None:
+        """The same for one statistic in one group. Of groups only what needs no more than the shown number is known at other levels."""
+        cells, raw = (release.answers.get(name + end, []) for end in ("", "_low", "_high")), release.raw.get(name)
+        value, low, high = ([*column, None][min(place, len(column))] for column in cells)
+        for step in self._steps_of(release, name):
+            answer = Answer(value, low, high, raw=tuple(raw[place]) if raw else ())
+            if low is None or not _drew(step, answer):
+                continue
+            if not population:
+                return step.interval(answer, level)
+            if hasattr(step, "population"):
+                wide: tuple[Any, Any] | None = step.population(answer, level)
+                return wide
         raise QueryError("SRD-103", "this interval is known at 95% only.", "Ask for interval(0.95).")
+
+    def _steps_of(self, release: Release, name: str) -> Iterator[Step]:
+        """The steps that may have drawn an answer: its own, or one it shared with a sum or a spread of a column of the same release."""
+        own = release.cost.exact
+        if (step := self.settle(own.epsilon, own.delta).steps.get(self.labels.first(name))) is not None:
+            yield step
+        if release.card.get("part of", {}).get("draw") != "shared":
+            return
+        for column in release.card["question"]["columns"]:
+            for mate in (total(column), std(column)):
+                with contextlib.suppress(SordinoError):
+                    both = self.alone(**{name: self.asked.statistics[name], f"{name} and another": mate})
+                    yield both.settle(own.epsilon, own.delta).steps[name]
 
     def improve(self, *, within: Any, analyst: str | None = None) -> Release:
         """A better answer, at the price of what it still lacks.
@@ -400,7 +466,7 @@ class Query(TableVerbs):
         """
         wish = self.wished(within)
         good = self.recall(None, wish)
-        found = self.recorded(older=False)  # what is averaged must have the noise that today's plan has at its price
+        found = self.drawn_alike()
         if good is not None:
             return good
         known = [noise for item in found if (noise := noise_of(self, item.cost.exact.epsilon)) is not None]
@@ -438,3 +504,9 @@ def _point(sealed: bytes) -> bytes | None:
         return sealed if found.bar == "rank" else None
     point = found.point()
     return None if point is None else point.to_bytes()
+def _drew(step: Step, answer: Answer) -> bool:
+    """Whether a step, given what was drawn, says what the answer says: the table's declarations may have changed since."""
+    try:
+        return step.interval(answer, 0.95) == (answer.low, answer.high)
+    except (ValueError, IndexError, TypeError):  # numbers of another draw
+        return False

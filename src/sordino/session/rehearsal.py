@@ -12,7 +12,7 @@ from sordino.schema.frame import Frame
 from sordino.summaries.clip import Clipped
 from sordino.summaries.middle import Middles, middle
 from sordino.summaries.moment import Gradient, Gram, Lengths, Outer, Products, Sizes, Slope
-from sordino.summaries.totals import GroupTotals, Item, Ranks, Rows, Sorted, Totals
+from sordino.summaries.totals import GroupTotals, Ranks, Rows, Sorted, Totals
 from sordino.summaries.window import rank_window
 
 __all__ = ["Nobody"]
@@ -31,8 +31,8 @@ class Nobody:
             groups = () if self.frame.by else ((),)
             return GroupTotals(groups, {item: np.zeros(len(groups), np.int64) for item in request.items})
         if isinstance(request, Clipped):
-            keys, items = request.keys if request.keys is not None else ((),), (Item("rows", request.column), Item("sum", request.column))
-            return GroupTotals(keys, {item: np.zeros(len(keys), np.int64) for item in items})
+            keys = request.keys if request.keys is not None else ((),)
+            return GroupTotals(keys, {item: np.zeros(len(keys), np.int64) for item in request.items})
         if isinstance(request, Ranks | Middles):
             width = next(column for column in self.frame.columns if column.name == request.column).grid().width
             nothing = np.empty(0, np.int64)

@@ -15,11 +15,13 @@ from sordino.pictures import Picture
 from sordino.plan.arrangement import Arrangement
 from sordino.privacy.cost import Cost
 from sordino.session import export, sampling, shape, view
-from sordino.session.card import Card
+from sordino.session.about import about_release
+from sordino.session.card import Card, odds_sentence
 from sordino.session.record import decode, encode
+from sordino.statistics.port import LEVEL
 from sordino.summaries import Refused
 
-__all__ = ["Paid", "Release", "price_of"]
+__all__ = ["Paid", "Release", "as_level", "member_of", "price_of"]
 
 FORMAT = 2  # of sealed answers; those of format 1 do not say so, and are under the labels of whoever asked first
 
@@ -59,8 +61,10 @@ class Release:
     raw: dict[str, list[Any]] = field(default_factory=dict)  # the drawn numbers, so that another level of the interval costs nothing
     shapes: dict[str, shape.Shape] = field(default_factory=dict)
     drawn: dict[str, dict[str, Any]] = field(default_factory=dict)  # per statistic with drawn ends: their level and kind, and its point
+    split: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)  # of several statistics: price and bar of each
     recalled: bool = field(default=False, compare=False)
     more: int | None = field(default=None, compare=False)  # releases at this price that the budget still paid for when it was drawn
+    level: float = field(default=LEVEL, compare=False)  # of the ends; those in the book are at 95%
     query: Any = field(default=None, compare=False, repr=False)
     arrangement: Arrangement | None = field(default=None, compare=False, repr=False)  # not sealed: how the rows are shown
     canonical: bool = field(default=False, compare=False, repr=False)  # called as the book calls it, not as the caller does
@@ -93,6 +97,18 @@ class Release:
         return self.rank_bars.get(self.names[0]) if len(self.names) == 1 else dict(self.rank_bars) or None
 
     @property
+    def moved(self) -> Any:
+        """What a mean in two stages moved: {"limits": (low, high), "at_most": k or None, "of_about": n}, by group or name if several.
+
+        With 95% no more than k of about n rows lay beyond the limits. None where nothing is moved into drawn limits.
+        """
+        by_name = {name: [_moved(said) for said in cells] for name, cells in self.card.get("moved", {}).items()}
+        if len(by_name) == 1 and len(self.names) == 1:
+            (cells,) = by_name.values()
+            return cells if self.grouped else cells[0]
+        return {name: cells if self.grouped else cells[0] for name, cells in by_name.items()} or None
+
+    @property
     def refused(self) -> bool:
         """Whether the answer, or that of any group, is "refused"."""
         return any(isinstance(value, Refused) for name in self.names for value in self.answers[name])
@@ -106,8 +122,7 @@ class Release:
         regressions, about the population they are a sample of. It is simulated, from a released std or quantiles of the same rows; a
         regression has drawn what it needs.
         """
-        if isinstance(level, bool) or not isinstance(level, int | float) or not 0 < level < 1:
-            raise QueryError("SRD-103", f"level is {level!r}.", "Give a level between 0 and 1.")
+        as_level(level)
         if kind not in ("noise", "total"):
             raise QueryError("SRD-106", f"kind {kind!r} is unknown.", 'Use "noise" or "total".')
         ends = self.drawn.get(self.names[0]) if len(self.names) == 1 and not self.grouped else None
@@ -117,11 +132,12 @@ class Release:
             return None
         if ends is not None:  # what was drawn for a level holds for every lower one
             if level > ends["level"]:
-                what = f"these ends were drawn for {100 * ends['level']:g}%."
-                raise QueryError("SRD-103", what, f"Release with level={level:g}: its ends are aimed farther out.")
+                raise _farther(ends["level"], level)
             return self.low, self.high
-        if level == 0.95:
+        if level == self.level:
             return self.low, self.high
+        if self.sealed is not None and self.level != LEVEL:
+            return Release.from_bytes(self.sealed, query=self.query).interval(level)
         if self.query is None:
             raise QueryError("SRD-103", "this interval is known at 95% only.", "Ask for interval(0.95).")
         found: tuple[Any, Any] = self.query.interval(self, level)
@@ -131,6 +147,35 @@ class Release:
     def errors(self) -> Any:
         """Simulated once for all levels of interval(kind="total")."""
         return sampling.simulated(self)
+
+    def at(self, level: float) -> Release:
+        """The same answer with its intervals at another level: post-processing, free. Under the same id."""
+        if as_level(level) == self.level:
+            return self
+        if self.query is None:
+            raise QueryError("SRD-103", f"this interval is known at {self.level:.4g} only.", "Ask the table again.")
+        if self.level != LEVEL and self.sealed is not None:
+            return Release.from_bytes(self.sealed, recalled=self.recalled, query=self.query).at(level)
+        answers = dict(self.answers)
+        for name in self.names:
+            if name in self.drawn:  # what was drawn for a level holds for every lower one
+                if level > self.drawn[name]["level"]:
+                    raise _farther(self.drawn[name]["level"], level)
+            elif f"{name}_low" in answers and any(end is not None for end in answers[f"{name}_low"]):
+                ends = [self.query.ends(self, name, place, level) or (None, None) for place in range(len(answers[name]))]
+                answers |= {f"{name}_low": [low for low, _ in ends], f"{name}_high": [high for _, high in ends]}
+        return replace(self, answers=answers, level=level)
+
+    @property
+    def about(self) -> str:
+        """Which rows, which number, and what the interval covers: one sentence, from what was sealed."""
+        return about_release(self)
+
+    def about_interval(self, kind: str = "noise") -> str:
+        """The same sentence about interval(kind=...): "total" covers noise and sampling."""
+        if kind not in ("noise", "total"):
+            raise QueryError("SRD-106", f"kind {kind!r} is unknown.", 'Use "noise" or "total".')
+        return about_release(self, kind)
 
     def __float__(self) -> float:
         if self.refused:
@@ -172,7 +217,30 @@ class Release:
         facts = {**whose, "id": self.id, "names": list(self.names), "mechanism": self.mechanism, "bar": self.bar}
         data = {"keys": self.keys, "answers": self.answers, "ranks": self.rank_bars, "raw": self.raw, "shapes": self.shapes}
         data |= {"drawn": self.drawn} if self.drawn else {}
-        return encode({**facts, **data, "cost": self.cost.exact.to_dict(), "charged": charged, "card": dict(self.card)})
+        split = {"split": self.split} if self.split else {}
+        return encode({**facts, **data, **split, "cost": self.cost.exact.to_dict(), "charged": charged, "card": dict(self.card)})
+
+    def member(self, place: int, name: str) -> Release | None:
+        """One of several statistics as an answer of its own: its draw, its price, its bar, under a name. None if its price was not sealed.
+
+        A function of the sealed bytes, so it is the same for everybody; it keeps the id of the charge that paid for it.
+        """
+        label = self.names[place] if self.canonical and place < len(self.names) else ""
+        if label not in self.split:
+            return None
+        own = self.split[label]
+        cost = Cost.from_dict(own["cost"])
+        whole = f"{len(self.names)} statistics in one release at {self.cost.exact}"
+        card = Card(self.card)
+        card |= {
+            "this release": {"epsilon": str(cost.epsilon), "delta": str(cost.delta), "family": cost.family},
+            "part of": {"release": self.id, "of": whole, "draw": "shared" if own["shared"] else "own"},
+            "mechanism": own["mechanism"],
+            "bar": own["bar"],
+            "odds": odds_sentence(float(cost.epsilon), float(cost.delta)),
+        }
+        alone = replace(self, card=card, cost=Paid(cost), mechanism=own["mechanism"], bar=own["bar"], names=(label,), split={}, sealed=None)
+        return alone.under({name: label}, {name: self.shapes[label]} if label in self.shapes else {}, canonical=True)
 
     @classmethod
     def from_bytes(cls, data: bytes, *, recalled: bool = False, query: Any = None) -> Release:
@@ -185,12 +253,25 @@ class Release:
         facts = (tuple(found["names"]), cost, found["mechanism"], found["bar"], found["id"], Card(found["card"]))
         made = cls(
             found["answers"], found["keys"], *facts, found["ranks"], found["raw"], found["shapes"], found.get("drawn", {}),
+            found.get("split", {}),
             recalled=recalled, query=query,
             arrangement=getattr(query, "arrangement", None), canonical=found.get("labels") == "canonical", sealed=data,
         )  # fmt: skip
-        return made if query is None else made.under(query.labels.canonical, query.shapes)
+        return made if query is None else made._as_now(query).under(query.labels.canonical, query.shapes)
 
-    def under(self, labels: Mapping[str, str], shapes: Mapping[str, shape.Shape]) -> Release:
+    def _as_now(self, query: Any) -> Release:
+        """An answer sealed when its statistic had another name of its own, under the name it has now: places in the book stay."""
+        known, now = self.names, tuple(query.labels.sealed.values() if self.canonical else query.asked.statistics)
+        said = self.card.get("question", {}).get("statistics", {})
+        if known == now or [*said.values()] != [statistic.question() for statistic in query.labels.drawn.statistics.values()]:
+            return self
+        if self.canonical and len(known) == len(now):
+            return self.under(dict(zip(now, known, strict=True)), self.shapes, canonical=True)
+        if not self.canonical and len(known) == len(now) == 1 and now[0].startswith("mean_of_moved("):
+            return replace(self, canonical=True).under({now[0]: known[0]}, self.shapes)
+        return self
+
+    def under(self, labels: Mapping[str, str], shapes: Mapping[str, shape.Shape], *, canonical: bool = False) -> Release:
         """The same release with its answers called by these labels (each for a canonical one), in their order; free."""
         if not self.canonical or set(labels.values()) != set(self.names):
             return self
@@ -201,11 +282,12 @@ class Release:
         card = Card(self.card)
         if isinstance(asked := card.get("question"), dict) and isinstance(asked.get("statistics"), dict):
             card["question"] = {**asked, "statistics": renamed(asked["statistics"])}
-        if isinstance(about := card.get("bar about"), dict):
-            card["bar about"] = renamed(about)
+        for fact in ("bar about", "drawn besides", "moved"):
+            if isinstance(said := card.get(fact), dict):
+                card[fact] = renamed(said)
         return replace(
             self, answers=renamed(self.answers, "", "_low", "_high"), names=tuple(labels), card=card, rank_bars=renamed(self.rank_bars),
-            raw=renamed(self.raw), shapes=dict(shapes), drawn=renamed(self.drawn), canonical=False,
+            raw=renamed(self.raw), shapes=dict(shapes), drawn=renamed(self.drawn), canonical=canonical,
         )  # fmt: skip
 
     def point(self) -> Release | None:
@@ -215,7 +297,8 @@ class Release:
         name, point = self.names[0], self.drawn[self.names[0]]["point"]
         values, far = point["values"], point["ranks"]
         answers = {name: values, f"{name}_low": [None] * len(values), f"{name}_high": [None] * len(values)}
-        card = Card({**self.card, "mechanism": point["mechanism"], "bar": "rank", "part of": self.id})
+        whole = {"release": self.id, "of": "an interval", "draw": "own"}
+        card = Card({**self.card, "mechanism": point["mechanism"], "bar": "rank", "part of": whole})
         card.pop("bar about", None)
         cost = Paid(Cost.from_dict(point["cost"]))
         facts: dict[str, Any] = {"rank_bars": {name: (-far, far)}, "raw": {}, "drawn": {}, "sealed": None}
@@ -227,7 +310,7 @@ class Release:
     def to_plain(self) -> dict[str, Any]:
         """The table, the price and the card as JSON knows them: refusals and missing ends are null."""
         cost = {"epsilon": str(self.cost.exact.epsilon), "delta": str(self.cost.exact.delta)}
-        head = {"id": self.id, "mechanism": self.mechanism, "bar": self.bar, "refused": self.refused, "cost": cost}
+        head = {"id": self.id, "about": self.about, "mechanism": self.mechanism, "bar": self.bar, "refused": self.refused, "cost": cost}
         bars = {"ranks": {name: list(ends) for name, ends in self.rank_bars.items()}}
         return {**head, **bars, "columns": export.plain(self), "card": dict(self.card)}
 
@@ -261,6 +344,29 @@ class Release:
 
     def _repr_html_(self) -> str:
         return view.to_html(self)
+
+
+def _farther(drawn: float, level: float) -> QueryError:
+    what = f"these ends were drawn for {100 * drawn:g}%."
+    return QueryError("SRD-103", what, f"Release with level={level:g}: its ends are aimed farther out.")
+
+
+def as_level(level: Any) -> float:
+    """The level of an interval, between 0 and 1."""
+    if isinstance(level, bool) or not isinstance(level, int | float) or not 0 < level < 1:
+        raise QueryError("SRD-103", f"level is {level!r}.", "Give a level between 0 and 1.")
+    return float(level)
+
+
+def _moved(said: Mapping[str, Any]) -> dict[str, Any]:
+    return {"limits": tuple(said["limits"]), "at_most": said["at most"], "of_about": said["of about"]}
+
+
+@lru_cache(maxsize=4096)
+def member_of(sealed: bytes, place: int, name: str) -> bytes | None:
+    """One of the statistics of a sealed bundle as the bytes it would have alone; read once, as a book's answers stay as they are."""
+    found = Release.from_bytes(sealed).member(place, name)
+    return None if found is None else found.to_bytes()
 
 
 @lru_cache(maxsize=4096)

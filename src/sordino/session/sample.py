@@ -72,7 +72,11 @@ class Sample:
             case Rows():
                 return iter([Sorted(self.steps[: request.most], min(len(self.steps), request.most))])
             case Clipped():
-                return self._totals(np.clip(self.steps, *request.limits[0]), (Item("rows", self.column), Item("sum", self.column)))
+                low, high = request.limits[0]
+                rows, total, moved = request.items
+                found = self._totals(np.clip(self.steps, low, high), (rows, total))
+                beyond = np.array([int(((self.steps < low) | (self.steps > high)).sum())], object)
+                return GroupTotals(found.keys, {**found.values, moved: beyond})
             case Totals():
                 return self._totals(self.steps, request.items)
         raise QueryError("SRD-106", f"a sample does not answer {type(request).__name__}.", "Ask for another statistic.")

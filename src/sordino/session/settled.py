@@ -15,7 +15,7 @@ from sordino.ledger import Asked, Balance, Entry
 from sordino.plan.binding import context, frame
 from sordino.plan.labels import Labels
 from sordino.plan.query import Query as Question
-from sordino.privacy.certificate import Certificate
+from sordino.privacy.certificate import Certificate, whole_cost
 from sordino.privacy.cost import Cost
 from sordino.schema.frame import Frame
 from sordino.session.card import NOT_LOCAL, Card, claim
@@ -51,6 +51,7 @@ class Settled:
     facts: dict[str, Any]  # for the card
     labels: dict[str, str]  # every name with the label its answers are sealed under, in the order of those
     shapes: dict[str, Shape]  # by those labels
+    terms: tuple[Any, ...] = ()  # epsilon, delta, weights and way it was settled with
     own_profile: bool = False  # sold by rho: its own epsilon is that of the exact profile
     rehearsed: bool = field(default=False, init=False, compare=False, repr=False)
     scans: int = field(default=0, init=False, compare=False, repr=False)  # requests of the rehearsal: a public number
@@ -143,8 +144,25 @@ class Settled:
         """The bytes to seal, with the card as of this release's own charge."""
         paid = Paid(self.cost, (entry.charged.loss, entry.charged.delta))
         card = claim(self, entry.id, balance)
-        said = {name: step.said(answers[name]) for name, step in self.steps.items() if hasattr(step, "said")}
-        return self._release(groups, answers, paid, entry.id, Card({**card, "drawn besides": said} if said else card)).to_bytes()
+        for fact, word in (("drawn besides", "said"), ("moved", "moved")):
+            said = {self.labels[name]: getattr(step, word)(answers[name]) for name, step in self.steps.items() if hasattr(step, word)}
+            card |= {fact: said} if said else {}
+        return replace(self._release(groups, answers, paid, entry.id, Card(card)), split=self.split).to_bytes()
+
+    @property
+    def split(self) -> dict[str, Any]:
+        """What each of several statistics would have cost alone as it was drawn, by its sealed label; its keys, if private, included."""
+        if len(self.labels) == 1:
+            return {}
+        keys, out = self.plan.keys, {}
+        for part in self.plan.draws:
+            cost = whole_cost((*(() if keys is None else keys.parts), *part.parts)).to_dict()
+            for name, step in part.steps.items():
+                drawn = {"cost": cost, "mechanism": step.name if keys is None else f"{keys.name} + {step.name}", "bar": step.bar}
+                out[self.labels[name]] = {**drawn, "shared": len(part.steps) > 1}
+        rest = {label: {"cost": keys.cost.to_dict(), "mechanism": keys.name, "bar": "exact", "shared": False} for name, label in
+                self.labels.items() if keys is not None and name not in self.steps}  # fmt: skip
+        return {**out, **rest}
 
     def _release(self, groups: Groups, answers: Answers, paid: Paid, id: str, card: Card) -> Release:
         """Under canonical labels. Which columns appear is public: it follows from the steps, not from the answers."""

@@ -60,7 +60,18 @@ def columns(release: Release) -> dict[str, list[Any]]:
             out |= {f"{column}{end}": [_part(c, i) for c in cells] for end, cells in _ends(release, name).items()}
         if "columns" not in split:
             out |= {f"{name}{end}": list(cells) for end, cells in _ends(release, name).items()}
+        out |= {column: cells for column, cells in _limits(release, name).items() if column not in out}
     return out
+
+
+def _limits(release: Release, name: str) -> dict[str, list[Any]]:
+    """Beside the mean of moved values: the limits they were moved into, and at most how many were moved, where that was counted."""
+    cells = release.card.get("moved", {}).get(name)
+    if not cells or len(cells) != len(release.answers[name]):
+        return {}
+    ends = {f"{name}_moved_to_{word}": [cell["limits"][i] for cell in cells] for i, word in enumerate(("low", "high"))}
+    counted = any(cell["at most"] is not None for cell in cells)
+    return ends | ({f"{name}_moved_at_most": [cell["at most"] for cell in cells]} if counted else {})
 
 
 def _ends(release: Release, name: str) -> dict[str, list[Any]]:

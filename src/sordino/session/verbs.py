@@ -14,6 +14,7 @@ from sordino.statistics.custom import Custom
 
 if TYPE_CHECKING:
     from sordino.session.comparison import Comparison
+    from sordino.session.description import Describing
     from sordino.session.moments import MomentsQuery
     from sordino.session.query import Query
 
@@ -145,6 +146,12 @@ class TableVerbs(Verbs["Query"]):
         from sordino.session.comparison import compare
 
         return compare(self._rows(), column, by)
+
+    def describe(self, columns: Sequence[str] | None = None, *, level: float | None = None) -> Describing:
+        """What people look at first, of every column or of these: count, means, spreads, quartiles, frequencies; one price for all."""
+        from sordino.session.description import describe
+
+        return describe(self._rows(), columns, level)
 
     def gram(self, columns: Sequence[str]) -> MomentsQuery:
         """Second moments of several columns, paid once: correlations, components and regressions are free afterwards."""

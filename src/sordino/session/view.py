@@ -59,20 +59,20 @@ def _note(release: Release) -> str:
     far = "".join(f", {f'{name} ' if len(release.names) > 1 else ''}within {reach:,.4g} ranks" for name, reach in ranks.items())
     left = "" if release.more is None else f", budget for about {release.more:,} more like it"
     free = ", recalled at no price" if release.recalled else ""
-    about = {} if release.bar == "none" else dict.fromkeys(release.card.get("bar about", {}).values())
-    return f"{release.mechanism}, {release.cost}, bar: {release.bar}{far}{''.join(f', about {what}' for what in about)}{left}{free}"
+    return f"{release.mechanism}, {release.cost}, bar: {release.bar}{far}{left}{free}"
 
 
 def to_text(release: Release) -> str:
-    """One line for one value, a table of at most forty rows for more."""
+    """What it is about; then one line for one value, a table of at most forty rows for more."""
+    about = [release.about] if release.about else []
     if not release.grouped and len(release.names) == 1 and release.names[0] not in release.shapes:
         ends = f" [{shown(release.low)}, {shown(release.high)}]" if release.low is not None else ""
-        return f"{release.names[0]} = {shown(release.value)}{ends}  ({_note(release)})"
+        return "\n".join([*about, f"{release.names[0]} = {shown(release.value)}{ends}  ({_note(release)})"])
     rows, left = _rows(release, MOST_LINES)
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
     more = [f"... {left:,} more rows"] if left else []
-    return "\n".join([*lines, *more, f"({_note(release)})"])
+    return "\n".join([*about, *lines, *more, f"({_note(release)})"])
 
 
 def to_html(release: Release) -> str:
@@ -82,7 +82,8 @@ def to_html(release: Release) -> str:
     rows = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in body)
     more = f"<p>{left:,} more rows</p>" if left else ""
     drawing = picture(release)._repr_html_() if plottable(release) else ""
-    return f"<table><caption>{html.escape(_note(release))}</caption><tr>{top}</tr>{rows}</table>{more}{drawing}"
+    about = f"<p class='sordino-about'>{html.escape(release.about)}</p>" if release.about else ""
+    return f"{about}<table><caption>{html.escape(_note(release))}</caption><tr>{top}</tr>{rows}</table>{more}{drawing}"
 
 
 def _dots(release: Release) -> list[tuple[str, Any, Any, Any]]:

@@ -44,7 +44,12 @@ class Mean(Plain):
 
     @property
     def label(self) -> str:
-        return f"mean({self.column})"
+        return f"{'mean_of_moved' if self.moved else 'mean'}({self.column})"
+
+    @property
+    def moved(self) -> bool:
+        """Whether it is the mean of values moved into drawn limits, which is another number than the mean."""
+        return self.unbounded or self.method == "two_stage"
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -65,7 +70,7 @@ class Mean(Plain):
             "two_stage": {"two_stage": lambda: StagedStep(self.column, length_grid(context, self.column), epsilon, context)},
             "trimmed": {way: partial(MiddleStep, self.column, TRIM, way, epsilon, delta, context) for way in MIDDLE_WAYS},
         }
-        return ways["two_stage" if self.unbounded else "clamped" if self.method == "auto" else self.method]
+        return ways["two_stage" if self.moved else "clamped" if self.method == "auto" else self.method]
 
     def _clamped(self, epsilon: Fraction, context: Context) -> Step:
         grid, size = length_grid(context, self.column), public_size(context)

@@ -18,7 +18,7 @@ from sordino.statistics.added import Added, AddedGaussian, quieter
 from sordino.statistics.halves import halve, share_of
 from sordino.statistics.moments import BITS
 from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Priced, Ways
-from sordino.statistics.reach import Reach, length_grid
+from sordino.statistics.reach import Reach, length_grid, public_size, root_up
 from sordino.statistics.read import read_totals
 from sordino.statistics.tail import Floats, radius
 from sordino.summaries import Ask, Draw
@@ -37,13 +37,15 @@ class MeansStep(Priced):
     L2 sensitivity m sqrt(d), is private under add_remove; under replace 2 m d and m sqrt(2 d).
     Proof. One row's halves (t, 1 - t) have L1 norm 1 and L2 norm at most 1; two rows' halves differ by at most 2 and sqrt(2). Columns
     are coordinates of their own, also where nulls drop out of one and not of another. Cutting to whole units of 2^-24 row adds at
-    most one unit per coordinate. QED
+    most one unit per coordinate. Where n is public under replace the lower halves alone say the means: a replaced row moves each by at
+    most 1, all of them by d in L1 and sqrt(d) in L2 norm. QED
     The mean's error is d/(epsilon n) widths under Laplace noise and about sqrt(d ln(1/delta))/(epsilon n) under Gaussian noise.
     """
 
     names: tuple[str, ...]
     grids: tuple[Grid, ...]
     noise: Added | AddedGaussian
+    size: int | None = None  # where it is public
     bar: str = "exact"
 
     @property
@@ -53,7 +55,12 @@ class MeansStep(Priced):
 
     @property
     def name(self) -> str:
-        return f"{self.noise.name}, halves"
+        return f"{self.noise.name}, {'halves' if self.size is None else 'known'}"
+
+    @property
+    def _each(self) -> int:
+        """Drawn numbers of one column."""
+        return 2 if self.size is None else 1
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -63,19 +70,23 @@ class MeansStep(Priced):
         items = tuple(Item(what, name) for name in self.names for what in ("rows", "sum"))
         totals = read_totals(ask, items, groups)
         halves = [halve(totals[2 * j], totals[2 * j + 1], g.width, Fraction(ROW, g.width)) for j, g in enumerate(self.grids)]
-        raw = self.noise.around(np.stack(halves, axis=1), draw) / ROW
+        raw = self.noise.around(np.stack(halves, axis=1)[:, :, : self._each], draw) / ROW
         value, low, high = self._estimate(raw, LEVEL)
-        ends = zip(value.tolist(), low.tolist(), high.tolist(), raw.reshape(len(raw), 2 * len(self.grids)).tolist(), strict=True)
+        ends = zip(value.tolist(), low.tolist(), high.tolist(), raw.reshape(len(raw), self._each * len(self.grids)).tolist(), strict=True)
         return [Answer(tuple(v), tuple(a), tuple(b), raw=tuple(r)) for v, a, b, r in ends]
 
     def _estimate(self, raw: Floats, level: float) -> tuple[Floats, Floats, Floats]:
         low = np.array([float(g.low * g.step) for g in self.grids])
         span = np.array([g.length(g.width) for g in self.grids])
-        share, first, last = share_of(raw, self.noise, self.scale, (self.noise.slop + 1) / ROW, level)
+        if self.size is None:
+            share, first, last = share_of(raw, self.noise, self.scale, (self.noise.slop + 1) / ROW, level)
+        else:
+            far, above = radius(self.noise.tail, (self.scale,), level) + (self.noise.slop + 1) / ROW, raw[:, :, 0]
+            share, first, last = (np.clip(part / self.size, 0.0, 1.0) for part in (above, above - far, above + far))
         return low + span * share, low + span * first, low + span * last
 
     def interval(self, answer: Answer, level: float) -> tuple[Any, Any]:
-        _, low, high = self._estimate(np.array(answer.raw).reshape(1, -1, 2), level)
+        _, low, high = self._estimate(np.array(answer.raw).reshape(1, -1, self._each), level)
         return tuple(low[0].tolist()), tuple(high[0].tolist())
 
     def width(self, rows: int | None, level: float = LEVEL) -> float | None:
@@ -110,6 +121,11 @@ class Means(Plain):
 
     def ways(self, epsilon: Fraction, delta: Fraction, context: Context) -> Ways:
         d, grids = len(self.columns), tuple(length_grid(context, name) for name in self.columns)
+        if (size := public_size(context)) is not None:
+            public = Added(epsilon, d * (ROW + 1), d)
+            cut = math.isqrt(d) + 1
+            known = AddedGaussian(epsilon, delta, root_up(Fraction(d)) * ROW + cut, d) if delta else None
+            return {name: partial(MeansStep, self.columns, grids, noise, size) for name, noise in quieter(public, known).items()}
         reach = Reach(Fraction(d), Fraction(2 * d), context)
         moved = 2 * d * reach.touched
         laplace = reach.added(epsilon, Fraction(ROW), 2 * d, 2 * d)

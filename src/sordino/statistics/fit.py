@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -165,9 +165,14 @@ class Fit:
 
     def release(self, at: Located, draw: Draw) -> Drawn | Refused:
         """One draw around the statistic. What the mechanism asks is answered from the ladder."""
+        return self.releases(at, draw, 1)[0]
+
+    def releases(self, at: Located, draw: Draw, copies: int) -> list[Drawn | Refused]:
+        """Several draws around the same place, whose ladder is climbed once; more than one only for a forecast on public rows."""
         top = int(at.ladder.top)
         count = self.window(top)
 
+        @cache
         def reply(request: Any) -> Any:
             if isinstance(request, Stair):
                 scales, public = _scales(request.beta, top)
@@ -177,12 +182,15 @@ class Fit:
             above = at.ladder.rungs(count) > math.floor(request.above)
             return Near(int(above.argmax()) if above.any() else count, at.value, top, at.low, at.high)
 
-        drawn = self.mechanism.release(reply, draw)
-        match drawn:
-            case Refused():
-                return drawn
-            case Published():
-                return Drawn(round(drawn.value), drawn.scale)
-            case (value, branch):
-                return Drawn(round(value), branch=branch)
-        return Drawn(round(drawn))
+        return [_drawn(self.mechanism.release(reply, draw)) for _ in range(copies)]
+
+
+def _drawn(outcome: Any) -> Drawn | Refused:
+    match outcome:
+        case Refused():
+            return outcome
+        case Published():
+            return Drawn(round(outcome.value), outcome.scale)
+        case (value, branch):
+            return Drawn(round(value), branch=branch)
+    return Drawn(round(outcome))

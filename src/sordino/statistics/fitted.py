@@ -116,13 +116,17 @@ class FittedStep(Priced):
         return int(seen.at(rank(self.q, window.n))) if window.n else 0, replace(ladder, top=self.grid.width)  # the scales are public
 
     def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
-        named = groups if self.context.private_keys else None
-        return [self._answer(window, draw) for (window,) in ask(Ranks(self.column, (self.q,), self.radius, named))]
+        return [answers[0] for answers in self.repeated(ask, draw, groups, 1)]
 
-    def _answer(self, window: Window, draw: Draw) -> Answer:
+    def repeated(self, ask: Ask, draw: Draw, groups: Groups, copies: int) -> list[list[Answer]]:
+        """Per group several draws of the noise around one quantile, for a forecast on public rows; one draw is the release."""
+        named = groups if self.context.private_keys else None
+        return [self._answers(window, draw, copies) for (window,) in ask(Ranks(self.column, (self.q,), self.radius, named))]
+
+    def _answers(self, window: Window, draw: Draw, copies: int) -> list[Answer]:
         value, ladder = self.ladder(window)
-        drawn = self.fit.release(Located(value, ladder, 0, self.grid.width), draw)
-        return Answer(drawn) if isinstance(drawn, Refused) else self._said(drawn)
+        drawn = self.fit.releases(Located(value, ladder, 0, self.grid.width), draw, copies)
+        return [Answer(one) if isinstance(one, Refused) else self._said(one) for one in drawn]
 
     def _said(self, drawn: Drawn, level: float = LEVEL) -> Answer:
         value = self.grid.value(drawn.value)

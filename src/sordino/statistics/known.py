@@ -27,7 +27,8 @@ class Known:
     r"""sum(x - L) with Laplace noise of scale (U - L)/epsilon.
 
     Theorem. It is epsilon-DP under replace for the whole table, one row per unit, nothing dropped; the mean is L + a/n, the sum a + n L.
-    Proof. No row comes or goes, and a replaced one moves the sum by at most U - L. n is the declared size, whatever the table holds. QED
+    Proof. No row comes or goes, and a replaced one moves the sum by at most U - L. n is the declared size, whatever the table holds, and
+    so is a count beside them. QED
     """
 
     column: str
@@ -61,20 +62,27 @@ class Known:
 
     def estimate(self, kind: str, raw: Floats, level: float) -> Estimate:
         low, span = float(self.grid.low * self.grid.step), self.grid.length(self.grid.width)
+        if kind == "count":
+            value = first = last = np.full(len(raw), float(self.size))
+            return value, first, last
         parts = linear(raw, (span,), self.noise, self.scale, level)
         if kind == "sum":
             value, first, last = (part + low * self.size for part in parts)
         elif kind == "mean":
             value, first, last = (low + np.clip(part / self.size, 0.0, span) for part in parts)
         else:
-            raise QueryError("SRD-106", f"{kind!r} cannot be read off a sum.", "Ask for sum or mean.")
+            raise QueryError("SRD-106", f"{kind!r} cannot be read off a sum.", "Ask for count, sum or mean.")
         return value, first, last
 
     def width(self, kind: str, rows: int, level: float) -> float:
+        if kind == "count":
+            return 0.0
         far = self.grid.length(self.grid.width) * radius(self.noise.tail, (self.scale,), level)
         return far / self.size if kind == "mean" else far
 
     def rmse(self, kind: str, rows: int) -> float:
+        if kind == "count":
+            return 0.0
         noise = self.grid.length(self.grid.width) * self.noise.rmse / self._row
         return min(noise / self.size, self.grid.length(self.grid.width)) if kind == "mean" else noise
 

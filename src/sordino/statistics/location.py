@@ -119,15 +119,18 @@ class LocationStep(Priced):
         return (*drawn, self.price.part(self.fit.certificate()))
 
     def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
+        return [answers[0] for answers in self.repeated(ask, draw, groups, 1)]
+
+    def repeated(self, ask: Ask, draw: Draw, groups: Groups, copies: int) -> list[list[Answer]]:
+        """Per group several draws of the noise around one root, for a forecast on public rows; one draw is the release."""
         named = groups if self.context.private_keys else None
         frames = self._frames(ask, draw, named)
         answers = []
         for place, rows in enumerate(ask(Rows(self.column, named))):
             frame = frames[place] if self.scale is None else frames[0]
             found = self.location(rows, frame)
-            drawn = self.fit.release(Located(found.value, found.ladder(), 0, found.width), draw)
-            assert not isinstance(drawn, Refused)
-            answers.append(self._said(drawn, frame))
+            drawn = self.fit.releases(Located(found.value, found.ladder(), 0, found.width), draw, copies)
+            answers.append([self._said(one, frame) for one in drawn if not isinstance(one, Refused)])
         return answers
 
     def _frames(self, ask: Ask, draw: Draw, named: Groups) -> list[Frame]:

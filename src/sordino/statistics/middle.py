@@ -157,9 +157,13 @@ class MiddleStep(Priced):
         return (*(() if self.count is None else (self.count.part,)), self.price.part(self.fit.certificate()))
 
     def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
+        return [answers[0] for answers in self.repeated(ask, draw, groups, 1)]
+
+    def repeated(self, ask: Ask, draw: Draw, groups: Groups, copies: int) -> list[list[Answer]]:
+        """Per group several draws of the noise around one sum, for a forecast on public rows; one draw is the release."""
         kept = self._kept(ask, draw, groups)
         middles = ask(Middles(self.column, tuple(k.middle for k in kept), self.radius, groups))
-        return [self._answer(middle, k, draw) for middle, k in zip(middles, kept, strict=True)]
+        return [self._answers(middle, k, draw, copies) for middle, k in zip(middles, kept, strict=True)]
 
     def _kept(self, ask: Ask, draw: Draw, groups: Groups) -> list[Kept]:
         if self.count is None:
@@ -180,12 +184,11 @@ class MiddleStep(Priced):
         total = middle.total + weight * (int(middle.lower[middle.radius]) + int(middle.upper[middle.radius]))
         return Located(total >> shift, _cut(ladder, shift), 0, most >> shift), shift
 
-    def _answer(self, middle: Middle, kept: Kept, draw: Draw) -> Answer:
+    def _answers(self, middle: Middle, kept: Kept, draw: Draw, copies: int) -> list[Answer]:
         located, shift = self.located(middle, kept)
-        drawn = self.fit.release(located, draw)
-        assert not isinstance(drawn, Refused)
         unit = Fraction(2**shift, kept.middle + (2 * kept.beyond if self.winsorized else 0))
-        return self._said(drawn, unit, located.high)
+        drawn = self.fit.releases(located, draw, copies)
+        return [self._said(one, unit, located.high) for one in drawn if not isinstance(one, Refused)]
 
     def _said(self, drawn: Drawn, unit: Fraction, high: int, level: float = LEVEL) -> Answer:
         """A drawn sum as a mean in the column's unit."""

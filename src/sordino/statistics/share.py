@@ -106,7 +106,7 @@ def bundles(statistics: Mapping[str, Statistic], context: Context) -> list[tuple
     """Which statistics share a draw: sum, mean, variance and std of one column, and a count of the same rows.
 
     A count of rows keeps the rows of a column only if nulls do not drop out of it, which its declared null policy says; a count of the
-    rows in which the column has a value always does.
+    rows in which the column has a value always does. Where the number of rows is public, a count beside them takes no part of the price.
     """
     columns: dict[str, list[str]] = {}
     for label, statistic in statistics.items():
@@ -114,10 +114,10 @@ def bundles(statistics: Mapping[str, Statistic], context: Context) -> list[tuple
             columns.setdefault(statistic.column, []).append(label)
     whole = next((c for c in columns if c in context.columns and context.columns[c].nulls != "drop"), None)
     counts = [label for label, statistic in statistics.items() if isinstance(statistic, Count)]
-    if whole is not None and counts and public_size(context) is None:
+    if whole is not None and counts:
         columns[whole] += counts
     for label, statistic in statistics.items():
-        if isinstance(statistic, Present) and statistic.column in columns and public_size(context) is None:
+        if isinstance(statistic, Present) and statistic.column in columns:
             columns[statistic.column].append(label)
     together = {label: tuple(members) for members in columns.values() for label in members}
     return list(dict.fromkeys(together.get(label, (label,)) for label in statistics))

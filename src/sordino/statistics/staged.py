@@ -24,7 +24,7 @@ from sordino.statistics.read import line_up
 from sordino.statistics.tail import Floats, radius
 from sordino.summaries import Ask, Draw, Held
 from sordino.summaries.clip import Clipped
-from sordino.summaries.totals import Item, Ranks
+from sordino.summaries.totals import Ranks
 
 __all__ = ["StagedStep", "far_quartile", "outer_level", "quartile_mechanism", "quartile_share"]
 
@@ -37,6 +37,8 @@ SPIKED = Fraction(9, 10)  # the upper level where the lower quantile is zero: ma
 SPIKED_REACH = Fraction(20)  # in quartile distances, as the other
 OUTERMOST = Fraction(1, 100)  # the level of the drawn quantiles where rows are plenty
 BELL = 1.349  # quartile distance of a bell, in standard deviations
+COUNTED = Fraction(1, 20)  # of epsilon, for the number of moved rows
+ENOUGH = 5_000  # rows times epsilon, over the rows of one person, from which on that number says something: at most about 1% of the rows
 
 
 def quartile_mechanism(grid: Grid, q: Fraction, epsilon: Fraction, context: Context) -> QuantileExponential:
@@ -85,10 +87,12 @@ class StagedStep(Priced):
     r"""Draw the quantiles p and 1 - p, then the mean of the column moved into [q_p - h w, q_{1-p} + h w], w their distance.
 
     Theorem. With price s for each quantile and the two halves (the sum, where n is public) of the moved column at epsilon - 2 s, the
-    release is epsilon-DP, and the limits may be published.
+    release is epsilon-DP, and the limits may be published. Where the public number of rows suffices, a twentieth of epsilon counts the
+    moved rows first: with probability at least 95% there are no more than the drawn count and the 90% radius of its noise.
     Proof. The quantiles are s-DP each. The limits are a function of what was drawn and of public facts; given them, x -> min(max(x, low),
     high) is a map of rows, and the halves of its values have the L1 sensitivity of the halves of any column between low and high: high -
-    low for one row, here divided by that width. Sequential composition. QED
+    low for one row, here divided by that width. A row is moved or not: one for each row of a person. Sequential composition. The count
+    is exceeded only where its noise lies below minus its radius, half of the 10% by symmetry. QED
     Values beyond the limits count as the limits: what is estimated is the mean of the moved column, and the interval is about that.
     The level p falls from 1/4 to 1/100 as the public number of rows grows, and the reach h grows with its square root, as far as noise
     stays below two thirds of the error of sampling. Quantiles that coincide say that most rows are equal and nothing about the others,
@@ -105,7 +109,7 @@ class StagedStep(Priced):
     covers: str = "the mean of the values moved into the drawn limits"
 
     def __post_init__(self) -> None:
-        _ = self.mechanisms, self.spiked, self.noise  # every refusal comes before the charge
+        _ = self.mechanisms, self.spiked, self.noise, self.counting  # every refusal comes before the charge
 
     @cached_property
     def level(self) -> Fraction:
@@ -121,7 +125,15 @@ class StagedStep(Priced):
 
     @property
     def rest(self) -> Fraction:
-        return self.epsilon * (1 - 2 * self.share)
+        return self.epsilon * (1 - 2 * self.share - (0 if self.counting is None else COUNTED))
+
+    @cached_property
+    def counting(self) -> Added | None:
+        """The noise of the number of moved rows; None where it would say nothing, or how many rows there are is not public."""
+        rows, person = self.context.rows, self.context.limits.counted
+        if self.context.grouped or not rows or rows * self.epsilon < ENOUGH * person:
+            return None
+        return Reach(Fraction(1), Fraction(1), self.context).added(self.epsilon * COUNTED)
 
     @cached_property
     def mechanisms(self) -> tuple[QuantileExponential, ...]:
@@ -178,14 +190,15 @@ class StagedStep(Priced):
         drawn = "quartiles" if self.level == QUARTILES[0] else f"quantiles {float(self.level):.3g} and {float(1 - self.level):.3g}"
         spent = f"{drawn} at {float(200 * self.share):.3g}% of epsilon"
         beyond = f"{float(self.reach):.4g} of their distances beyond them ({float(self.spiked_reach):.4g} where one of them is zero)"
-        return f"two stages, {spent}, values moved into limits {beyond}"
+        counted = "" if self.counting is None else f", the number of moved rows at {float(100 * COUNTED):.3g}%"
+        return f"two stages, {spent}, values moved into limits {beyond}{counted}"
 
     @property
     def parts(self) -> tuple[Part, ...]:
         lower, upper = self.mechanisms
         price = per_row(self.epsilon * self.share, self.context)
         drawn = price.part(lower.certificate()), price.part(upper.certificate(), self.spiked.certificate())
-        return (*drawn, self.noise.part)
+        return (*drawn, *(() if self.counting is None else (self.counting.part,)), self.noise.part)
 
     def limits(self, drawn: Sequence[int]) -> tuple[int, int]:
         """The interval rows are moved into, from two drawn quartiles."""
@@ -207,9 +220,10 @@ class StagedStep(Priced):
             found.append(self.limits([first, upper.release(Held(of[upper.q]), draw)]))
         limits = np.array(found, object)
         totals = ask(Clipped(self.column, tuple(found), groups))
-        rows, total = line_up(totals, (Item("rows", self.column), Item("sum", self.column)), groups)
+        rows, total, moved = line_up(totals, Clipped(self.column, ()).items, groups)
+        beyond = np.empty((len(found), 0)) if self.counting is None else self.counting.around(moved, draw)[:, None]
         drawn = self.noise.around(self.locations(rows, total, limits), draw) / ROW
-        return self._answers(drawn, limits.astype(float), LEVEL)
+        return self._answers(drawn, np.concatenate([limits.astype(float), beyond], axis=1), LEVEL)
 
     def locations(self, rows: Any, total: Any, limits: Any) -> Any:
         """Per group the sum above the low limit, and where n is private that below the high one, both in widths of the limits."""
@@ -217,22 +231,34 @@ class StagedStep(Priced):
         halves = [total - rows * low] if self.size is not None else [total - rows * low, rows * high - total]
         return np.stack([half * ROW // (high - low) for half in halves], axis=-1)
 
-    def _answers(self, raw: Floats, limits: Floats, level: float) -> list[Answer]:
+    def _answers(self, raw: Floats, kept: Floats, level: float) -> list[Answer]:
         if self.size is not None:
             parts = [np.clip(part / self.size, 0.0, 1.0) for part in linear(raw, (1.0,), self.noise, self.scale, level)]
         else:
             parts = list(share_of(raw, self.noise, self.scale, (self.noise.slop + 1) / ROW, level))
-        step, low, width = float(self.grid.step), limits[:, 0] + self.grid.low, limits[:, 1] - limits[:, 0]
+        step, low, width = float(self.grid.step), kept[:, 0] + self.grid.low, kept[:, 1] - kept[:, 0]
         values, lows, highs = ((step * (low + width * part)).tolist() for part in parts)
-        kept = np.concatenate([raw, limits], axis=1).tolist()
-        return [Answer(v, a, b, raw=tuple(row)) for v, a, b, row in zip(values, lows, highs, kept, strict=True)]
+        every = np.concatenate([raw, kept], axis=1).tolist()
+        return [Answer(v, a, b, raw=tuple(row)) for v, a, b, row in zip(values, lows, highs, every, strict=True)]
 
     def interval(self, answer: Answer, level: float) -> tuple[Any, Any] | None:
-        if len(answer.raw) != (3 if self.size is not None else 4):  # an answer by another method
+        halves = 1 if self.size is not None else 2
+        if len(answer.raw) != halves + (2 if self.counting is None else 3):  # an answer by another method
             return None
         drawn = np.array([answer.raw])
-        again = self._answers(drawn[:, :-2], drawn[:, -2:], level)[0]
+        again = self._answers(drawn[:, :halves], drawn[:, halves:], level)[0]
         return again.low, again.high
+
+    def moved(self, answers: Sequence[Answer]) -> list[dict[str, Any]]:
+        """What was moved, for the card: the limits in the column's unit, and at most how many of about how many rows (95%)."""
+        halves = 1 if self.size is not None else 2
+        out = []
+        for answer in answers:
+            low, high = (self.grid.value(int(end)) for end in answer.raw[halves : halves + 2])
+            rows = self.size if self.size is not None else max(round(sum(answer.raw[:halves])), 0)
+            most = None if self.counting is None else max(0, int(answer.raw[-1]) + self.counting.radius(2 * LEVEL - 1))
+            out.append({"limits": [float(low), float(high)], "at most": most, "of about": rows})
+        return out
 
     def width(self, rows: int | None, level: float = LEVEL) -> float | None:
         """The half-width if the limits turn out as wide as the bounds; it is narrower on every other table."""

@@ -6,19 +6,23 @@ from dataclasses import dataclass
 from typing import Any
 
 from sordino.summaries.request import Request
-from sordino.summaries.totals import GroupTotals
+from sordino.summaries.totals import GroupTotals, Item
 
 __all__ = ["Clipped"]
 
 
 @dataclass(frozen=True)
 class Clipped(Request[GroupTotals]):
-    """Ask for the rows of a column and for the sum of min(max(x, low), high), one pair of limits (low, high) per group.
+    """Ask for the rows of a column, the sum of min(max(x, low), high) and how many were moved, one pair of limits (low, high) per group.
 
     Limits are grid integers; nulls drop out. `keys` names the groups the limits belong to, None when there are none. The answer is a
-    GroupTotals of exactly these groups with Item("rows", column) and Item("sum", column).
+    GroupTotals of exactly these groups with the three `items`.
     """
 
     column: str
     limits: tuple[tuple[int, int], ...]
     keys: tuple[tuple[Any, ...], ...] | None = None
+
+    @property
+    def items(self) -> tuple[Item, Item, Item]:
+        return Item("rows", self.column), Item("sum", self.column), Item("moved", self.column)
