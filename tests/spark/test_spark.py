@@ -194,7 +194,9 @@ def test_a_release_of_a_spark_frame(spark: Any) -> None:
         budget=sd.Budget(epsilon=100), ledger=":memory:",
     ) as people:  # fmt: skip
         assert isinstance(people.engine, Spark)
-        assert people.group_by("city").median("age").release(epsilon=20).to_dict()["city"] == ["a", "b", "c"]
+        middle = people.group_by("city").median("age").release(epsilon=20)
+        assert middle.to_dict()["city"] == ["a", "b", "c"]
+        assert middle.bar == "drawn"
         counted = people.where("age < 50").count().release(epsilon=20)
         assert abs(counted.value - people.where("age < 50").count().release(epsilon=20).value) < 50
         assert people.budget.exact["spent"] == 40  # the second count was recalled

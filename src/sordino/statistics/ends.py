@@ -26,6 +26,7 @@ END = Fraction(3, 10)  # of the price for each end, the rest for the middle
 FINEST = 10**6  # the nearest points are a millionth of the range from the middle
 FOUND = math.log(FINEST) + 4  # how heavy the quantile must be beside such a point for the middle to be found
 MANY = 5  # more levels than this have no ends where the number of rows is unknown: each would be that many times farther out
+COUNTED = Fraction(5, 4)  # of the low end of a recorded count, for its high end
 SAMPLED = Fraction(4, 5)  # of the rare event, for the sample; the rest for the noise
 
 
@@ -79,11 +80,15 @@ class IntervalStep(Ordered):
         return QuantileEnd(self.end_price.epsilon, q, 0, width, width // 2, finest, upper, rare, aside, rows, relation)
 
     def _most_rows(self) -> int:
-        """At most how many independent rows there are, as far as the public knows."""
+        """At most how many independent rows there are, as far as the public knows.
+
+        A declared size is no less than that. What recorded counts say is the low end of theirs; a quarter more is beyond the high end of
+        any count that is within a tenth.
+        """
         if self.context.unit.max_rows > 1:
             what = "rows of one person are not independent, so the error of sampling is unknown."
             raise QueryError("SRD-105", what, "Ask with interval=True: that interval is about these rows.")
-        found = self.context.size or self.context.rows
+        found = self.context.size or math.ceil((self.context.rows or 0) * COUNTED)
         if not found:
             what = "the error of sampling follows from the number of rows, which is unknown."
             raise QueryError("SRD-105", what, "Declare size=, or release a count of the same rows first; or ask with interval=True.")
