@@ -340,7 +340,8 @@ def text(rows: list[dict[str, Any]]) -> str:
         lines += _table(head, [[*(row[key] for key in head[:5]), _percent(row["share"]), why] for row, why in wrong])
     low = LEVEL - NormalDist().inv_cdf(1 - 1 / max(len(bars), 2)) * math.sqrt(LEVEL * (1 - LEVEL) / REPEATS)
     chance = f"Of as many cells that cover exactly 95%, the least would show about {low:.1%} by chance. Rank bars hold more often."
-    lines += [*([] if wrong else ["Nothing."]), "", f"{count} {plain} {chance}", "", "## Where the plain statistic is another number", ""]
+    lines += [*([] if wrong else ["Nothing."]), "", f"{count} {plain} {chance}", *_unmeasured(rows)]
+    lines += ["", "## Where the plain statistic is another number", ""]
     lines += [
         "A limit on rows cuts and a bound moves, and then the interval is about what is left, as the answer says. In these cells it",
         "covers the plain statistic of the raw column less than half of the time, the most frequent reasons to run `sordino fit`.", "",
@@ -353,6 +354,18 @@ def text(rows: list[dict[str, Any]]) -> str:
     if strangers:
         lines += ["", "## Tables nobody chose", "", STRANGERS, "", *_grid(strangers)]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _unmeasured(rows: list[dict[str, Any]]) -> list[str]:
+    """What other tables were asked and one was not."""
+    keys = ("declared", "statistic", "size", "epsilon")
+    asked = {tuple(row[key] for key in keys) for row in rows if row["statistic"] != "count units"}
+    missing: dict[str, set[str]] = {}
+    for name in dict.fromkeys(row["table"] for row in rows):
+        for how, statistic, *_ in asked - {tuple(row[key] for key in keys) for row in rows if row["table"] == name}:
+            missing.setdefault(f"{name}, {how}", set()).add(statistic)
+    said = [f"{where}: {', '.join(sorted(what))}" for where, what in sorted(missing.items())]
+    return ["", f"Not measured in this run, wholly or in part: {'; '.join(said)}."] if said else []
 
 
 STRANGERS = "Drawn at random from a package and declared by what `sordino fit` suggests, so that no choice of ours is in them."
