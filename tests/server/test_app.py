@@ -12,10 +12,11 @@ import typer
 import sordino
 from ledger.conftest import POSTGRES, postgres  # noqa: F401
 from sordino.cli import app
+from sordino.errors import QueryError
 from sordino.ledger.sqlite import SqliteStore
 from sordino.server.app import create_app
 
-from .hall import Visitor, write
+from .hall import Visitor, people, write
 
 COUNT = "SELECT COUNT(*) AS n FROM admissions"
 ROOMS = Path(sordino.__file__).parent
@@ -101,3 +102,26 @@ def test_a_wall_clock_that_is_set_back_ends_no_session_and_charges_nothing_twice
         assert hall.spent(token) == 1.5
     finally:
         hall.close()
+
+
+def test_text_is_served_from_imports_whatever_one_person_wrote(tmp_path):
+    long = [f"{'q' * 30_000},5,5,f,{'w' * 30_000}"] * 100
+    answers = []
+    for name, rows in (("without", people()), ("with", people() + long)):
+        visitor = Visitor(write(tmp_path, name=name, rows=rows))
+        try:
+            engine = visitor.app.app.app.state.house.datasets[name].admissions.engine
+            assert type(engine.source).__name__ == "Imported"
+            assert (tmp_path / f"{name}.imported" / "admissions.imported").stat().st_size < 100_000
+            (tmp_path / f"{name}.csv").rename(tmp_path / f"{name}.away")  # nothing reads it any more
+            token = visitor.token()
+            asked = (COUNT, f"{COUNT} WHERE ward LIKE '%w%'", "SELECT ward, COUNT(*) AS n FROM admissions GROUP BY ward")
+            answers.append([visitor.pay(token, sql, f"k{i}", epsilon="0.5").status_code for i, sql in enumerate(asked)])
+        finally:
+            visitor.close()
+    assert answers == [[200, 200, 200]] * 2
+    (tmp_path / "with.away").rename(tmp_path / "with.csv")
+    with (tmp_path / "with.csv").open("a", encoding="utf-8") as stream:
+        stream.write(f"{people(1)[0]}\n")
+    with pytest.raises(QueryError, match=r"written after it was imported.*--again"):
+        create_app(tmp_path / "with.toml")
