@@ -55,7 +55,8 @@ def pages(house: House, desk: Desk, worker: Worker, visits: Visits) -> APIRouter
         """The question, its price and why. With `part` only what follows: the price, and SQL or builder, if the other was touched."""
         person, said = visits.of(request).person, dict(request.query_params)
         facts, chosen, problem = house.facts(person), said.get("dataset"), None
-        asked: dict[str, Any] = dict.fromkeys(("preview", "slider", "plan", "picture", "key", "recorded", "above", "deadline")) | {"rows": []}
+        empty = ("preview", "slider", "plan", "picture", "key", "recorded", "above", "deadline")
+        asked: dict[str, Any] = dict.fromkeys(empty) | {"rows": []}
         sql, part = said.get("sql", ""), said.get("part")
         try:
             name, _ = house.dataset(person, chosen or (facts[0]["name"] if facts else None))
