@@ -66,7 +66,9 @@ def test_every_unit_and_relation_gives_the_same_answers(unit, relation, quiet):
                 continue  # there every row is a unit; and how near an extreme is depends on the declared size
             if relation == "replace" and ("private" in name or "mixed" in name):
                 continue  # two steps at such an epsilon leave nothing of any delta
-            alike(name, ask(fresh(people)).release(epsilon=200_000, delta="0.001").to_dict(), quiet[name])
+            found = ask(fresh(people)).release(epsilon=200_000, delta="0.001").to_dict()
+            counted = {column for column in found if column.endswith("_moved_at_most")}  # bought where the number of rows is public
+            alike(name, {column: cells for column, cells in found.items() if column not in counted}, quiet[name])
 
 
 TRUTH = {

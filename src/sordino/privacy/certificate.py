@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -116,15 +116,22 @@ def _least_epsilon(delta: Callable[[float], float], allowed: float, start: float
     return high
 
 
-def _between(low: float, high: float, below: float, above: float, turn: int) -> float:
-    """Where to look next for the least s that holds: a little to either side of where a power of s would cross, every third time halfway.
+def _between(low: float, high: float, over: Mapping[float, float], turn: int) -> float:
+    """Where to look next for the least s that holds: a little to either side of where the excess seems to vanish, every third time halfway.
 
-    Only where the search looks depends on the guess: what it returns was certified, and what is a ten-thousandth smaller was refuted.
+    The excess, in logarithms, is nearly linear in ln s; beyond the least s it falls on, or stays where it is, and then two points below
+    say where. Only where the search looks depends on the guess: what it returns was certified, and a ten-thousandth less was refuted.
     """
-    middle = (low + high) / 2
-    if turn % 3 == 2 or not (math.isfinite(below) and below > 0 and -math.inf < above < -1e-3 * below):  # flat beyond: nothing to guess by
+    middle, below, above = (low + high) / 2, over.get(low, math.inf), over.get(high, math.inf)
+    if turn % 3 == 2 or not (math.isfinite(below) and below > 0):
         return middle
-    guess = low * (high / low) ** (below / (below - above)) * (1 + 4e-5 * (1 if turn % 3 == 0 else -1))
+    if -math.inf < above < -1e-3 * below:
+        guess = low * (high / low) ** (below / (below - above))
+    else:
+        earlier = max((s for s, excess in over.items() if s < low and below < excess < math.inf), default=None)
+        slope = 1.0 if earlier is None else (over[earlier] - below) / math.log(low / earlier)
+        guess = low * math.exp(min(below / slope, 1.0))
+    guess *= 1 + 4e-5 * (1 if turn % 3 == 0 else -1)
     return guess if low < guess < high else middle
 
 
@@ -157,6 +164,6 @@ def least_scale(law: Noise, beta: Fraction, epsilon: Fraction, delta: Fraction) 
         low, high = low / 2, low
     turn = 0
     while high - low > 1e-4 * high:
-        middle, turn = _between(low, high, over.get(low, math.inf), over.get(high, math.inf), turn), turn + 1
+        middle, turn = _between(low, high, over, turn), turn + 1
         low, high = (low, middle) if holds(middle) else (middle, high)
     return round_up(high * (1 + 2 * MARGIN), 9)
