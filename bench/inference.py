@@ -70,7 +70,7 @@ def likeliest(rows: Array) -> Array:
     return b
 
 
-def population(world: Any, tables: int = 200) -> Array:
+def everyone(world: Any, tables: int = 200) -> Array:
     """The least squares of so many tables together: their own error is then a fourteenth of one table's."""
     whole = sum(rows.T @ rows / ONE**2 for rows in (world(np.random.default_rng(9_000 + seed)) for seed in range(tables)))
     return np.linalg.solve(whole[:-1, :-1], whole[:-1, -1])
@@ -142,7 +142,7 @@ def linear(repeats: int) -> None:
         seeds = range(repeats)
         tables = [world(np.random.default_rng(seed)) for seed in seeds]
         own = [squares(rows) for rows in tables]
-        truth = squares(diabetes(None)) if world is diabetes else population(world)
+        truth = squares(diabetes(None)) if world is diabetes else everyone(world)
         found = [fit(LeastSquares, rows, 1, seed) for rows, seed in zip(tables, seeds, strict=True)]
         errors = np.array([np.array(f.theta) - o for f, o in zip(found, own, strict=True)])
         again = {e: [fit(LeastSquares, rows, e, seed) for rows, seed in zip(tables, seeds, strict=True)] for e in (100, 5)}
