@@ -71,7 +71,7 @@ def spent(mechanism: object, one: list, other: list) -> float:
         LeastSquares(1, 0, 3),
         LogisticRegression(1, 0, 3),
         MultinomialRegression(1, SMALL, 3),
-        MultinomialRegression(1, 0, 2, classes=4),
+        MultinomialRegression(1, 0, 3, classes=4),
         MRegression(1, SMALL, 3),
         BoostedRegression(1, SMALL, 3, rounds=4),
         BoostedRegression(1, SMALL, 3, rounds=2, clip="1.35"),

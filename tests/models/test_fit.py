@@ -126,8 +126,8 @@ def test_bad_parameters_are_refused_for_nothing():
             with pytest.raises(QueryError) as caught:
                 PrivateLinearRegression(**{**good, **bad}, ledger=ledger).fit(X, Y)
             assert caught.value.fix, bad
-        lists = (None, (1, 1), (1, 2, 1), tuple(range(11)), 5)
-        for bad in (*({"classes": given} for given in lists), {"cap": 2}, {"cap": None}):
+        classes = ({"classes": given} for given in (None, (1, 1), (1, 2, 1), tuple(range(11)), 5))
+        for bad in (*classes, {"cap": 2}, {"cap": None}):
             with pytest.raises(QueryError):
                 PrivateLogisticRegression(**{"epsilon": 1, "bounds_X": (-1, 1), "classes": (0, 1), **bad}, ledger=ledger).fit(X, LABELS)
         assert ledger.spent == 0

@@ -120,8 +120,8 @@ def _classed(text: Text, table: str, request: Gradient | Outer) -> tuple[list[st
     faded = ", ".join(f"floor({real(ONE)} * exp(-least({real(16 * LINK)}, top - t{k}) / {real(LINK)}) + 5e-1) AS e{k}" for k in range(many))
     rows = f"SELECT {kept}, cell, {faded} FROM ({rows}) AS topped"
     total = " + ".join(f"e{k}" for k in range(many))
-    own = [f"CASE WHEN cell = {real(k)} THEN {real(ONE)} ELSE 0e0 END" for k in range(many)]
-    weights = ", ".join(f"{one} - floor({real(ONE)} * e{k} / greatest(1e0, {total})) AS w{k}" for k, one in enumerate(own))
+    marks = [f"CASE WHEN cell = {real(k)} THEN {real(ONE)} ELSE 0e0 END" for k in range(many)]
+    weights = ", ".join(f"{one} - floor({real(ONE)} * e{k} / greatest(1e0, {total})) AS w{k}" for k, one in enumerate(marks))
     return names, many, f"SELECT {kept}, {weights} FROM ({rows}) AS weighed"
 
 

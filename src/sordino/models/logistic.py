@@ -80,7 +80,7 @@ class PrivateLogisticRegression(ClassifierMixin, Private):  # type: ignore[misc]
         if many == 2:
             return alone, level
         lines = np.vstack([np.zeros(many - 1), np.eye(many - 1)]) - 1 / many
-        return np.kron(lines, alone), level
+        return np.asarray(np.kron(lines, alone), np.float64), level
 
     def _line(self) -> Floats:
         return np.column_stack([self.intercept_, self.coef_]).ravel()

@@ -87,7 +87,7 @@ class Setting:
         level, height = _placed(self.formula.target, self.columns, self.bits)
         matrix = np.diag([height, *(height / halves)])
         matrix[0, 1:] = -height * middles / halves
-        return np.kron(np.eye(max(len(self.formula.target.classes) - 1, 1)), matrix), level
+        return np.asarray(np.kron(np.eye(max(len(self.formula.target.classes) - 1, 1)), matrix), np.float64), level
 
     @property
     def height(self) -> float:
