@@ -75,7 +75,9 @@ def beside(figures: dict[str, Any], name: str, place: int) -> str:
 def coefficients(repeats: int, figures: dict[str, Any]) -> None:
     ways = {"squares": {}, "boosted": {"method": "boosted"}, "adassp": {"method": "adassp"}, "smooth": {"method": "smooth", "delta": 0}}
     print(f"synthetic, 10,000 rows, 10 coefficients, delta 1e-6 (smooth: pure): median L2 error over {repeats} tables")
-    print(f"{'epsilon':>8}{'squares':>10}{'boosted':>10}{'adassp':>10}{'smooth':>10}{'huber':>10}{'OLS':>10}{'limit':>10}{'diffprivlib':>16}")
+    print(
+        f"{'epsilon':>8}{'squares':>10}{'boosted':>10}{'adassp':>10}{'smooth':>10}{'huber':>10}{'OLS':>10}{'limit':>10}{'diffprivlib':>16}"
+    )
     for place, epsilon in enumerate(EPSILONS):
         errors: dict[str, list[float]] = {name: [] for name in (*ways, "huber", "ols")}
         for seed in range(repeats):

@@ -16,7 +16,7 @@ from sordino.session.member import Member
 from sordino.session.release import Release
 
 SOURCE = str(Path(sordino.__file__).parents[1])
-HEAD = '''
+HEAD = """
 from typing import Any, assert_type
 from fractions import Fraction
 from pathlib import Path
@@ -35,7 +35,7 @@ from sordino.privacy.discrete import Categorical, UniformInteger
 from sordino.privacy.families import LaplaceLaw
 
 def snippet(table: Table, opened: Opened, remote: Remote, ask: Ask, draw: Draw, rows: Bounded, many: NDArray[np.int64]) -> None:
-'''
+"""
 GOOD = {
     "a verb asks a question": 'assert_type(table.median("x"), Query)',
     "a question is released": 'assert_type(table.median("x").release(epsilon=1), Release)',

@@ -24,63 +24,63 @@ people = sd.table(incomes, **person, bounds={"income": (0, 200_000)}, keys={"sex
 '''
 
 MISTAKES: dict[str, str] = {
-    "SRD-101": 'people.count().release(epsilon=0)',
-    "SRD-102": 'sd.Budget(epsilon=1, delta=2)',
-    "SRD-103": 'sd.mechanisms.Laplace(epsilon=1, sensitivity=-1)',
-    "SRD-104": 'sd.sensitivity.worst_case.median(bounds=(100, 0))',
+    "SRD-101": "people.count().release(epsilon=0)",
+    "SRD-102": "sd.Budget(epsilon=1, delta=2)",
+    "SRD-103": "sd.mechanisms.Laplace(epsilon=1, sensitivity=-1)",
+    "SRD-104": "sd.sensitivity.worst_case.median(bounds=(100, 0))",
     "SRD-105": 'sd.release(sd.mechanisms.Laplace(epsilon=1, sensitivity=1), "forty-two")',
     "SRD-106": 'sd.mechanisms.find("magic")',
     "SRD-107": 'sd.table(incomes, relation="replace", budget=three)',
-    "SRD-108": '''
+    "SRD-108": """
         from scipy.stats import logistic
         own = sd.privacy.Law(logistic.pdf, logistic.cdf, logistic.ppf, "logistic")
         own.at(0, 1)                                   # it can be certified and plotted
-    ''',
+    """,
     "SRD-109": 'sd.release(sd.mechanisms.Stability(epsilon=1, delta=1e-6), "an answer without a distance")',
-    "SRD-110": 'sd.privacy.Cost.approximate(1, 1e-6).group(1_000)',
-    "SRD-111": '''
+    "SRD-110": "sd.privacy.Cost.approximate(1, 1e-6).group(1_000)",
+    "SRD-111": """
         from unittest.mock import patch
         with patch.dict("sys.modules", polars=None):   # as if it were not there
             people.count().release(epsilon=0.1).to_polars()
-    ''',
+    """,
     "SRD-201": 'people.mean("incme")',
     "SRD-202": 'sd.table(incomes, columns={"income": "int"}, budget=three, ledger=":memory:").sum("income")',
     "SRD-203": 'people.mean("sex")',
     "SRD-204": 'sd.table(incomes, unit="person", budget=three)',
     "SRD-205": 'sd.table("nowhere.csv", budget=three)',
     "SRD-206": 'people.where("income > (SELECT 1)")',
-    "SRD-207": '''
+    "SRD-207": """
         wide = {name: [str(i) for i in range(1_001)] for name in ("a", "b")}
         sd.table(wide, keys=wide, budget=three, ledger=":memory:").group_by("a", "b").count().release(epsilon=1)
-    ''',
-    "SRD-208": 'people.agg().release(epsilon=1)',
+    """,
+    "SRD-208": "people.agg().release(epsilon=1)",
     "SRD-209": 'people.sql("SELECT income FROM t")',
-    "SRD-301": 'people.count().release(epsilon=50)',
-    "SRD-302": '''
+    "SRD-301": "people.count().release(epsilon=50)",
+    "SRD-302": """
         purses = sd.Budget(epsilon=3, analysts={"amina": 0.1})
         sd.table(incomes, budget=purses, ledger=":memory:").count().release(epsilon=1, analyst="amina")
-    ''',
-    "SRD-303": '''
+    """,
+    "SRD-303": """
         ceiling = sd.Budget(epsilon=3, max_per_release=0.5)
         sd.table(incomes, budget=ceiling, ledger=":memory:").count().release(epsilon=1)
-    ''',
-    "SRD-304": 'sd.table(incomes)',
-    "SRD-401": '''
+    """,
+    "SRD-304": "sd.table(incomes)",
+    "SRD-401": """
         from pathlib import Path
         Path("gone.csv").write_text("income\\n1\\n2\\n")
         gone = sd.table("gone.csv", bounds={"income": (0, 9)}, budget=three)
         Path("gone.csv").unlink()
         gone.count().release(epsilon=1, request="monday")
-    ''',
+    """,
     "SRD-402": 'gone.count().release(epsilon=1, request="monday")   # the request of the section above, once more',
-    "SRD-601": '''
+    "SRD-601": """
         import sqlite3
         people.count().release(epsilon=1)
         with sqlite3.connect("people.ledger") as file:
             file.execute("UPDATE entry SET hash = zeroblob(32) WHERE number = 1")
         sd.table(incomes, **person, budget=three, ledger="people.ledger").count().release(epsilon=2)
-    ''',
-    "SRD-602": '''
+    """,
+    "SRD-602": """
         import shutil
         town = dict(budget=three, ledger="town.ledger")
         sd.table(incomes, **town).close()
@@ -89,21 +89,21 @@ MISTAKES: dict[str, str] = {
             table.count().release(epsilon=1)
         shutil.copy("backup", "town.ledger")           # a budget like new
         sd.table(incomes, **town)
-    ''',
+    """,
     "SRD-603": 'sd.table(incomes, budget=three, ledger="no/such/folder/people.ledger")',
-    "SRD-604": '''
+    "SRD-604": """
         sd.table(incomes, budget=three, ledger="rows.ledger").close()
         sd.table(incomes, relation="replace", size=1_000, budget=three, ledger="rows.ledger")
-    ''',
-    "SRD-605": '''
+    """,
+    "SRD-605": """
         table = sd.table(incomes, budget=three, ledger=":memory:")
         table.count().release(epsilon=1, request="tuesday")
         table.count().release(epsilon=2, request="tuesday")
-    ''',
-    "SRD-606": '''
+    """,
+    "SRD-606": """
         from sordino.ledger import adopt
         adopt("town.ledger", epsilon=0.1)              # the witness of SRD-602 saw more than that
-    ''',
+    """,
 }
 
 REQUESTS: dict[str, str] = {

@@ -7,6 +7,7 @@ done once before it is watched, so that nothing is imported during it. A switch 
 
 from __future__ import annotations
 
+import inspect
 import re
 import sys
 import tempfile
@@ -18,11 +19,11 @@ from types import FrameType
 from typing import Any
 
 import numpy as np
+from tests.server.hall import Visitor, write
 
 import sordino as sd
 from sordino.mechanisms import Laplace
 from sordino.models import PrivateLinearRegression
-from tests.server.hall import Visitor, write
 
 ROOM = Path(sd.__file__).parent
 START, END = "<!-- walks: tools/walk.py --page docs/architecture.md -->", "<!-- end of walks -->"
@@ -39,7 +40,9 @@ class Walk:
 
     def step(self, frame: FrameType, event: str, _: Any) -> None:
         name = frame.f_code.co_qualname
-        if not self.watching or event != "call" or name == "<module>" or not (here := _inside(frame)) or frame.f_code.co_flags & 0x2 == 0:  # 0x2: a function's frame
+        if (
+            not self.watching or event != "call" or name == "<module>" or not (here := _inside(frame)) or frame.f_code.co_flags & 0x2 == 0
+        ):  # 0x2: a function's frame
             return
         if here not in self.files:
             self.files.append(here)
@@ -127,7 +130,14 @@ def page() -> str:
     parts = [START, ""]
     for name, begin in WALKS.items():
         walk = walked(begin)
-        parts += [f"{name[0].upper()}{name[1:]}, {begin.__doc__}: {len(walk.files)} files, {walk.switches:,} switches.", "", "```", walk.text(), "```", ""]
+        parts += [
+            f"{name[0].upper()}{name[1:]}, {begin.__doc__}: {len(walk.files)} files, {walk.switches:,} switches.",
+            "",
+            "```",
+            walk.text(),
+            "```",
+            "",
+        ]
     return "\n".join([*parts, END])
 
 

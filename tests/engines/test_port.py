@@ -94,5 +94,3 @@ def test_without_a_listener_nothing_is_kept_and_a_way_that_fails_is_no_failure()
         stop.now()
     stop.now()
     assert called == [1]
-
-

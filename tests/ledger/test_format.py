@@ -238,9 +238,7 @@ def test_a_postgres_book_of_format_1_is_marked_by_an_upgrade(postgres, dataset, 
     genesis = canonical({**first, "format": 1})
     hash_ = link(bytes(32), genesis)
     with psycopg.connect(postgres.address) as connection:
-        connection.execute(
-            "UPDATE sordino_entry SET record = %s, hash = %s WHERE ledger = %s", (genesis, hash_, dataset)
-        )
+        connection.execute("UPDATE sordino_entry SET record = %s, hash = %s WHERE ledger = %s", (genesis, hash_, dataset))
         connection.execute("UPDATE sordino_head SET version = 1, hash = %s WHERE ledger = %s", (hash_, dataset))
     for witness in state.rglob("*.witness"):
         witness.unlink()  # it saw the entry as it was before this test rewrote it

@@ -27,7 +27,7 @@ def test_the_builder_writes_sql_and_quotes_every_name():
 
 
 @pytest.mark.parametrize("statistic", ["count", "sum", "mean", "median", "variance", "std", "min", "max", "mode"])
-@pytest.mark.parametrize("where", ["", "age >= 18 AND sex = 'f'", "\"odd \"\"name\"\"\" = 1 OR NOT age IS NULL"])
+@pytest.mark.parametrize("where", ["", "age >= 18 AND sex = 'f'", '"odd ""name""" = 1 OR NOT age IS NULL'])
 @pytest.mark.parametrize("by", ["", "sex"])
 def test_a_statement_of_the_builder_comes_back_as_its_fields(statistic, where, by):
     said = {"table": "t", "statistic": statistic, "column": "" if statistic == "count" else 'odd "name"', "where": where, "by": by}

@@ -78,4 +78,3 @@ def test_an_answer_sealed_after_the_book_was_read_is_found(tmp_path):
         assert hall.ask("GET", f"/v1/releases/{made['id']}", token).status_code == 200
     finally:
         hall.close()
-

@@ -19,9 +19,7 @@ COLUMNS = {"s": {"type": "float", "bounds": (-1e4, 1e4), "shape": "symmetric"}, 
 
 
 def opened(**facts: Any) -> Any:
-    return sd.table(
-        ROWS, columns=COLUMNS, bounds={"x": (-1e4, 1e4)}, budget=sd.Budget(epsilon=100, delta=1e-4), ledger=":memory:", **facts
-    )
+    return sd.table(ROWS, columns=COLUMNS, bounds={"x": (-1e4, 1e4)}, budget=sd.Budget(epsilon=100, delta=1e-4), ledger=":memory:", **facts)
 
 
 def test_another_mean_is_taken_only_by_name_and_the_card_says_which() -> None:

@@ -269,6 +269,8 @@ def test_the_owner_sees_the_same_rows_as_in_duckdb(spark: Any) -> None:
     assert found[0]["columns"] == found[1]["columns"]
     assert found[0] == found[1]
     assert left_behind(spark) == before
+
+
 def test_a_release_that_never_ends_is_stopped_and_the_next_one_is_served(spark: Any) -> None:
     stop, inside, found = Stop(), threading.Event(), []
     frame = Frame(PrivacyUnit(), columns=(AGE,))

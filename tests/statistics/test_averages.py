@@ -98,7 +98,7 @@ def test_with_a_public_number_of_rows_means_are_the_sums_over_it() -> None:
         for row in ((0, 0), (3, 3), (0, 3), (2, 1)):
             moved = [abs(sum(r[i] for r in table) - sum(r[i] for r in (row, *table[1:]))) * ROW // 3 + 1 for i in (0, 1)]
             worst = max(worst, sum(moved))
-    assert worst <= step.noise.reach <= 2 * (ROW + 1)
+    assert worst <= step.noise.reach <= 2 * (ROW + 1)  # type: ignore[attr-defined]
     wide = st.means(["x", "y"]).step(Fraction(1), Fraction(0), context(*columns, rows=3))
     assert step.width(1_000) <= wide.width(1_000)
 

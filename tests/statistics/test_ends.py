@@ -175,7 +175,7 @@ def test_at_a_huge_price_the_interval_is_the_quantile() -> None:
 def test_a_record_keeps_the_point_as_an_answer_of_its_own() -> None:
     step = st.median("income").step(ONE, ZERO, context(INCOME))
     answer = step.release(asked(incomes(np.random.default_rng(5))), seeded(), None)[0]
-    kept = step.drawn([answer])
+    kept = step.drawn([answer])  # type: ignore[attr-defined]
     assert kept["level"] == 0.95
     assert Cost.from_dict(kept["point"]["cost"]) == Cost.bounded_range(Fraction("0.4"))
     assert kept["point"]["values"] == [answer.raw[0]]

@@ -99,7 +99,7 @@ def law_median(law: np.ndarray[Any, Any], truth: float) -> float:
 @pytest.mark.parametrize("q", ["0.5", "0.9"])
 def test_quantiles_follow_the_mechanisms_own_law(q: str, epsilon: str) -> None:
     truth = float(np.quantile(X, float(q)))
-    (mechanism,) = st.quantile("income", q, interval=False).step(Fraction(epsilon), Fraction(0), PLAIN).mechanisms
+    (mechanism,) = st.quantile("income", q, interval=False).step(Fraction(epsilon), Fraction(0), PLAIN).mechanisms  # type: ignore[attr-defined]
     found = errors(simulated(st.quantile("income", q, interval=False), epsilon, draws=6000), truth)
     assert np.mean(found <= 1.05 * law_median(exact_law(mechanism), truth) + 1) >= 0.5 - 4 * 0.5 / math.sqrt(6000)
 
@@ -108,7 +108,7 @@ def test_quantiles_follow_the_mechanisms_own_law(q: str, epsilon: str) -> None:
 def test_the_interquartile_range_in_one_draw_beats_two_draws_and_every_peer(epsilon: str, peer: float) -> None:
     alone = st.iqr("income").ways(Fraction(epsilon), Fraction(0), PLAIN)["exponential"]()
     rng = np.random.default_rng(2)
-    low, high = (np.searchsorted(np.cumsum(exact_law(m)), rng.random(100_000)) for m in alone.mechanisms)
+    low, high = (np.searchsorted(np.cumsum(exact_law(m)), rng.random(100_000)) for m in alone.mechanisms)  # type: ignore[attr-defined]
     truth = float(np.quantile(X, 0.75) - np.quantile(X, 0.25))
     two = np.median(np.abs(np.maximum(high - low, 0) - truth))
     found = np.median(errors(simulated(st.iqr("income"), epsilon, draws=400), truth))
@@ -120,7 +120,7 @@ def test_the_interquartile_range_in_one_draw_beats_two_draws_and_every_peer(epsi
 def test_rank_bars_hold_everywhere_and_are_tight_on_the_worst_table(q: str, relation: str) -> None:
     about = context(WORLD.columns["income"], relation=relation)
     step = st.quantile("income", q, interval=False).step(Fraction(1, 2), Fraction(0), about)
-    (mechanism,), t = step.mechanisms, step.rank_width()
+    (mechanism,), t = step.mechanisms, step.rank_width()  # type: ignore[attr-defined]
     points = np.arange(mechanism.high + 1)
     for x in (X.astype(np.int64), np.full(1000, 500_000)):
         below, upto = np.searchsorted(x, points, "left"), np.searchsorted(x, points, "right")

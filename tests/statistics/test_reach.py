@@ -51,9 +51,9 @@ def test_counts_reach_exactly_as_far_as_is_paid_for(m: int, g: int, groups: int,
     facts = about(relation, m, g, groups)
     found = list(moves(lambda state: counts_of(state, groups, 2), m, g, groups, relation))
     rows, units, several = (np.array([np.abs(d[:, part]).sum() for d in found]).max() for part in (0, 1, slice(2, None)))
-    assert rows == st.count().step(ONE, ZERO, facts).noise.reach
-    assert units == st.count_units().step(ONE, ZERO, facts).noise.reach
-    assert several == st.counts(["p", "q"]).step(ONE, ZERO, facts).noise.reach
+    assert rows == st.count().step(ONE, ZERO, facts).noise.reach  # type: ignore[attr-defined]
+    assert units == st.count_units().step(ONE, ZERO, facts).noise.reach  # type: ignore[attr-defined]
+    assert several == st.counts(["p", "q"]).step(ONE, ZERO, facts).noise.reach  # type: ignore[attr-defined]
     far = max(math.sqrt((d[:, 2:] ** 2).sum()) for d in found)
     claimed = float(Reach(Fraction(2), Fraction(2), facts).second())
     assert far == pytest.approx(claimed)
@@ -72,7 +72,7 @@ def test_rows_in_all_limit_what_counts_and_vectors_can_move(m: int, g: int, grou
 
     found = list(moves(lambda state: counts_of(state, groups, 2), m, g, groups, relation, total=total))
     rows, units, several = (np.array([np.abs(d[:, part]).sum() for d in found]).max() for part in (0, 1, slice(2, None)))
-    claimed = [question.step(ONE, ZERO, facts).noise.reach for question in (st.count(), st.count_units(), st.counts(["p", "q"]))]
+    claimed = [question.step(ONE, ZERO, facts).noise.reach for question in (st.count(), st.count_units(), st.counts(["p", "q"]))]  # type: ignore[attr-defined]
     far = max(math.sqrt((d**2).sum()) for d in moves(halves, m, g, groups, relation, total=total))
     bound = float(Reach(Fraction(9), Fraction(18), facts).second())
     if relation == "add_remove":
@@ -121,7 +121,7 @@ def worst_loss(probability: Any, m: int, g: int, groups: int, relation: str, *, 
 @pytest.mark.parametrize("q", ["0.5", "0.9"])
 def test_quantiles_in_groups_never_lose_more_than_the_whole_price(q: str, limits: tuple[int, ...], relation: str) -> None:
     m, g, groups, total = limits
-    (mechanism,) = st.quantile("x", q, interval=False).step(ONE, ZERO, about(relation, m, g, groups, total=total)).mechanisms
+    (mechanism,) = st.quantile("x", q, interval=False).step(ONE, ZERO, about(relation, m, g, groups, total=total)).mechanisms  # type: ignore[attr-defined]
     points = np.arange(4)
     cache: dict[Any, Any] = {}
 
@@ -138,7 +138,7 @@ def test_quantiles_in_groups_never_lose_more_than_the_whole_price(q: str, limits
 def test_the_price_of_one_group_under_replace_cannot_be_that_of_add_remove() -> None:
     facts = about("replace", 1, 1, 2)
     assert per_group(ONE, ZERO, facts).epsilon == Fraction(1, 2)
-    twin = st.median("x", interval=False).step(ONE, ZERO, about("add_remove", 1, 1, 2)).mechanisms[0]
+    twin = st.median("x", interval=False).step(ONE, ZERO, about("add_remove", 1, 1, 2)).mechanisms[0]  # type: ignore[attr-defined]
     points = np.arange(4)
     found = worst_loss(lambda x: np.exp(twin.log_probability(np.array(x, np.int64), points)), 1, 1, 2, "replace")
     assert found > 1.05
@@ -154,7 +154,7 @@ def test_the_mode_of_public_keys_loses_at_most_the_price(m: int, g: int, relatio
 
     def probability(x: tuple[int, ...]) -> Any:
         held = Counter(x)
-        return ArgMax(np.array([held[key] for key in range(4)]), step.mechanism.scale, "exponential").probabilities()
+        return ArgMax(np.array([held[key] for key in range(4)]), step.mechanism.scale, "exponential").probabilities()  # type: ignore[attr-defined]
 
     # the person's rows: at most m in each of at most g of the four keys
     rows = [

@@ -14,7 +14,7 @@ from sordino.errors import BudgetExceeded, QueryError
 
 __all__ = ["budget", "card", "describe", "preview", "query"]
 
-Sql = Annotated[str, typer.Argument(help="A question in SQL, such as \"SELECT MEDIAN(cost) FROM admissions WHERE age >= 18\".")]
+Sql = Annotated[str, typer.Argument(help='A question in SQL, such as "SELECT MEDIAN(cost) FROM admissions WHERE age >= 18".')]
 Within = Annotated[float | None, typer.Option(help="Half-width at 95% in the statistic's unit.")]
 Rank = Annotated[float | None, typer.Option("--within-rank", help="For quantiles: a share of the rows, such as 0.01.")]
 Ends = Annotated[bool | None, typer.Option("--interval/--no-interval", help="For quantiles: draw low and high, or one draw with ranks.")]

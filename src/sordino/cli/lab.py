@@ -14,7 +14,7 @@ __all__ = ["audit"]
 
 
 def audit(
-    mechanism: Annotated[str | None, typer.Argument(help="A mechanism by name, such as \"smooth\"; all of them without it.")] = None,
+    mechanism: Annotated[str | None, typer.Argument(help='A mechanism by name, such as "smooth"; all of them without it.')] = None,
 ) -> int:
     """Check the certificate of every mechanism by integrating the law it really samples. Exit code 1 if one does not hold.
 

@@ -160,9 +160,7 @@ def _class_outer(text: Text, table: str, request: Outer) -> tuple[str, list[str]
     return f"(SELECT {_listed(text.keys)}{made} FROM ({rows}) AS told_each) AS told", sums
 
 
-def _weighed(
-    text: Text, table: str, request: Gradient | Lengths | Outer, theta: Sequence[int], loss: str
-) -> tuple[list[str], str, str]:
+def _weighed(text: Text, table: str, request: Gradient | Lengths | Outer, theta: Sequence[int], loss: str) -> tuple[list[str], str, str]:
     """The names of the coordinates, the columns that go on, and a relation of them with the residual r; with the chance, if logistic."""
     names = [f"x{i}" for i in range(len(request.terms))]
     terms = (*request.terms, request.target)

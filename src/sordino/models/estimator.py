@@ -92,7 +92,6 @@ class Private(BaseEstimator):  # type: ignore[misc]
         rows = validate_data(self, X, reset=False, ensure_all_finite=False, dtype=np.float64)
         return np.asarray(rows @ np.ravel(self.coef_) + np.ravel(self.intercept_)[0])
 
-
     def _ends(self, level: float, *, population: bool) -> Floats | None:
         """Ends of intercept and coefficients, one row each; None where the noise has a private scale."""
         back, _ = self._back()

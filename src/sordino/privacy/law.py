@@ -29,7 +29,6 @@ class Outcome(Generic[Out_co]):
     """A law that can be handed to `draw`; its parameter is what comes back. `noise.draw` samples every one there is."""
 
 
-
 class Noise(Protocol):
     """What a certificate needs to know of a law at unit scale."""
 

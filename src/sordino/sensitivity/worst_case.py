@@ -177,9 +177,7 @@ def histogram(*, n: int | None = None, relation: str = "add_remove", norm: float
     return rows if kind is Relation.ADD_REMOVE or norm == math.inf else rows * 2 if norm == 1 else rows * math.sqrt(2)
 
 
-def vector(
-    *, bounds: Sequence[Bounds], n: int | None = None, relation: str = "add_remove", norm: float = 1, max_rows: int = 1
-) -> Number:
+def vector(*, bounds: Sequence[Bounds], n: int | None = None, relation: str = "add_remove", norm: float = 1, max_rows: int = 1) -> Number:
     """Sums of several columns, each with bounds of its own, a row in all of them: m times the norm of what one row adds or changes.
 
     Theorem. Add_remove: m |(max(|L_i|, |U_i|))_i|_p. Replace: m |(U_i - L_i)_i|_p. Both are attained.

@@ -122,9 +122,7 @@ def _counts(sealed: bytes) -> tuple[tuple[float, float], ...]:
     return tuple(((low + high) / 2, max((high - low) / 2, 0.5)) for low, high in ends if low is not None and high is not None)
 
 
-def widths(
-    query: Query, offer: Offer, delta: Any = None, *, ranks: bool = False, names: Wish | None = None
-) -> dict[str, float | None]:
+def widths(query: Query, offer: Offer, delta: Any = None, *, ranks: bool = False, names: Wish | None = None) -> dict[str, float | None]:
     """The predicted 95% half-width of each statistic at a price (in ranks, if so wished); None where public facts do not say."""
     view = outlook(query, guess=False)
     view = replace(view, twin=None) if ranks else view

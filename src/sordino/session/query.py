@@ -504,6 +504,8 @@ def _point(sealed: bytes) -> bytes | None:
         return sealed if found.bar == "rank" else None
     point = found.point()
     return None if point is None else point.to_bytes()
+
+
 def _drew(step: Step, answer: Answer) -> bool:
     """Whether a step, given what was drawn, says what the answer says: the table's declarations may have changed since."""
     try:

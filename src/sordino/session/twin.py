@@ -59,7 +59,6 @@ class Twin:
         value, low, high = (_table([[v for cell in cells for v in _numbers(part(cell))] for cells in held]) for part in PARTS)
         return value, (high - low) / 2
 
-
     def _repeated(self, plan: Settled, step: Any, repeats: int) -> NDArray[np.float64]:
         """Few conversations of this one statistic, each with many draws of its noise: what is slow is done once in each."""
         with self.engine.bounded(plan.frames[0], SALT) as rows:

@@ -87,7 +87,7 @@ class Regression(Plain):
         mechanism = {"huber": "BoostedRegression", "psi": "MRegression"}.get(self.loss, "NormalEquations in groups")
         what = f'a regression with loss="{self.loss}" is released by {mechanism}, whose Gaussian noise takes a delta, and there is none.'
         buys = "A delta buys noise that grows with the root of the number of sums instead of with their number."
-        pure = 'Without one: least squares and logistic regression of one group, which are then drawn with Laplace noise.'
+        pure = "Without one: least squares and logistic regression of one group, which are then drawn with Laplace noise."
         return what, f"Give delta=1e-6 from a budget that has a delta. {buys} {pure}"
 
     def ways(self, epsilon: Fraction, delta: Fraction, context: Context) -> Ways:

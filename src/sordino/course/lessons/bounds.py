@@ -49,7 +49,9 @@ def tested(n: int, shape: str, B: float, e1: float, e2: float, delta: float) -> 
     x = rows(n, shape)
     d = float(distance.median(x, bounds=BOUNDS, above=B)) if B < 100 else math.inf
     total, first = Fraction(str(e1)) + Fraction(str(e2)), Fraction(str(e1))
-    tests = {test: ProposeTestRelease(total, Fraction(str(delta)), Fraction(1), test, share=first / total) for test in ("laplace", "optimal")}
+    tests = {
+        test: ProposeTestRelease(total, Fraction(str(delta)), Fraction(1), test, share=first / total) for test in ("laplace", "optimal")
+    }
     threshold, (optimal, _) = tests["laplace"].threshold, tests["optimal"].chances()
     need = next(k for k in range(10**6) if _pass(e1 * (k - threshold)) >= 0.99)
     return {
@@ -256,7 +258,9 @@ for relation in ("add_remove", "replace"):
     ),
     (("002", "stable histogram"),),
     "sordino.mechanisms.StableHistogram",
-    lambda: bars([str(m) for m in COUNTS[:12]], shown(1e6, 1, 1e-6, "add_remove")["shows"][:12], title="Chance that a count shows", x="chance"),
+    lambda: bars(
+        [str(m) for m in COUNTS[:12]], shown(1e6, 1, 1e-6, "add_remove")["shows"][:12], title="Chance that a count shows", x="chance"
+    ),
     tuple({"k": k} for k in (10, 1e3, 1e6, 1e8, 1e9)),
     ("002 stable histograms",),
 )

@@ -73,7 +73,11 @@ MEDIAN = Lesson(
         "as_printed": "the last formula as printed, ε = 1",
         "rungs": "A(k), k = 0, 1, 2, …",
     },
-    Guess("One person here moves the median by at most 6, in the worst table by 100. What is the smooth sensitivity at β = 0.25?", "smooth", (1, "y")),
+    Guess(
+        "One person here moves the median by at most 6, in the worst table by 100. What is the smooth sensitivity at β = 0.25?",
+        "smooth",
+        (1, "y"),
+    ),
     "Here one person moves the median {median} by at most {local}, in the worst case by {global}; the smooth bound at β {beta} is {smooth}, "
     "reached {star} people away.",
     ("S = max_{k ≥ 0} e^{−β k} A(k)", "A(k) = x_{⌊(n+k)/2⌋+1} − x_{⌈(n−1−k)/2⌉}", "LS ≤ S ≤ GS, S(x) ≤ e^{β} S(x′)"),

@@ -231,7 +231,9 @@ print(f"P(38 to 52) = {found[38:53].sum():.4f}")""",
     ),
     (),
     "sordino.mechanisms.QuantileExponential",
-    lambda: lines({"chance": (list(range(101)), hat(DOTS, 0.5, 1.0, "add_remove")["probs"])}, title="Chance of each value", x="value", y="chance"),
+    lambda: lines(
+        {"chance": (list(range(101)), hat(DOTS, 0.5, 1.0, "add_remove")["probs"])}, title="Chance of each value", x="value", y="chance"
+    ),
     tuple({"epsilon": e} for e in (0.25, 0.5, 1.0, 2.0, 4.0)),
     ("003 “how to beat this baseline?”",),
     dict.fromkeys(("probs", "between", "error", "at", "smooth_error"), 1e-07),  # the library keeps a little of epsilon for rounding

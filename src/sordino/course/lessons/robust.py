@@ -147,7 +147,14 @@ for steps in (2, 4, 20):
     ),
     (("004", "descent, direction"), ("004", "descent, noise")),
     "sordino.mechanisms.NoisyDescent",
-    lambda: lines({"error": (list(range(1, 101)), steps(10, 1.345, 1.0, 1.0, 500, "replace")["curve"])}, title="Typical error by T", x="T", y="error", log_x=True, log_y=True),
+    lambda: lines(
+        {"error": (list(range(1, 101)), steps(10, 1.345, 1.0, 1.0, 500, "replace")["curve"])},
+        title="Typical error by T",
+        x="T",
+        y="error",
+        log_x=True,
+        log_y=True,
+    ),
     tuple({"T": t} for t in (1, 4, 10, 30, 100)),
     ("004 private noisy gradient descent",),
 )
@@ -233,8 +240,16 @@ print(sd.lab.reconstruct(people=64, questions=256, noise=2, repeats=40, seed=1))
     (("004", "tracing"),),
     "sordino.lab.reconstruct",
     lambda: lines(
-        {f"sigma {s:g}": (list(range(70, 1001, 30)), [broken(30_000, 50, 1000, 100, q, s, 25, 1.0)["right"] for q in range(70, 1001, 30)]) for s in (1, 2, 5)},
-        title="Bits of 64 people told right", x="sums published", y="share right",
+        {
+            f"sigma {s:g}": (
+                list(range(70, 1001, 30)),
+                [broken(30_000, 50, 1000, 100, q, s, 25, 1.0)["right"] for q in range(70, 1001, 30)],
+            )
+            for s in (1, 2, 5)
+        },
+        title="Bits of 64 people told right",
+        x="sums published",
+        y="share right",
     ),
     tuple({"Q": q} for q in (65, 128, 256, 512, 1024)),
     ("004 the story", "004 only disclosing the mean", "000 13.2 reference 1"),
