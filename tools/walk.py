@@ -39,10 +39,8 @@ class Walk:
     watching: bool = False
 
     def step(self, frame: FrameType, event: str, _: Any) -> None:
-        name = frame.f_code.co_qualname
-        if (
-            not self.watching or event != "call" or name == "<module>" or not (here := _inside(frame)) or frame.f_code.co_flags & 0x2 == 0
-        ):  # 0x2: a function's frame
+        function = frame.f_code.co_flags & inspect.CO_OPTIMIZED  # neither a class body nor a module's
+        if not self.watching or event != "call" or not function or not (here := _inside(frame)):
             return
         if here not in self.files:
             self.files.append(here)

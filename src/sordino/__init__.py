@@ -94,8 +94,8 @@ __all__ = [
 
 _ROOMS = ("course", "lab", "mechanisms", "models", "privacy", "sensitivity", "survey")
 _HOMES = {
-    "release": "session.own", "synthesize": "session.synthesis", "table": "session.table", "open": "session.opening", "Budget": "ledger",
-    "connect": "remote",
+    "release": "session.own", "synthesize": "session.synthesis", "table": "session.table", "open": "session.opening",
+    "Budget": "ledger", "connect": "remote",
 }  # fmt: skip
 
 

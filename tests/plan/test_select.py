@@ -29,6 +29,7 @@ PERSON = PrivacyUnit("person", max_rows=3, max_groups=2)
 TOWNS = Public("towns", {"sex": Column("sex", "cat"), "size": Column("size", "int", (0, 9))}, ("sex",), {"sex": ["f"], "size": [3]})
 CATALOGUE = Catalogue({"people": COLUMNS}, {"towns": TOWNS}, "person")
 AGE, KIDS, INCOME, PRICE, BORN, SEEN, SEX = (Leaf(COLUMNS[name]) for name in ("age", "kids", "income", "price", "born", "seen", "sex"))
+NEW_YEAR = dt.datetime(2020, 1, 2, 3, tzinfo=dt.UTC)
 
 
 def read(text):
@@ -91,7 +92,7 @@ def any_expression(dice, depth=3):
         lambda: Call(dice.choice(["abs", "floor", "ceil"]), (part(),)),
         lambda: Call("round", (part(),), dice.choice([0, 2])),
         lambda: Call(dice.choice(["least", "greatest", "coalesce"]), (part(), part())),
-        lambda: Part(dice.choice(PARTS), dice.choice([SEEN, Cast(BORN, "timestamp"), Constant(dt.datetime(2020, 1, 2, 3, tzinfo=dt.UTC))])),
+        lambda: Part(dice.choice(PARTS), dice.choice([SEEN, Cast(BORN, "timestamp"), Constant(NEW_YEAR)])),
         lambda: Arithmetic("-", BORN, dice.choice([Cast(SEEN, "date"), Constant(dt.date(2000, 2, 3))])),
         lambda: Cast(part(), *dice.choice([("int",), ("float",), ("decimal", 2)])),
         lambda: Case(((flat(dice, 2), part()), (flat(dice, 1), Constant(None))), dice.choice([None, part()])),

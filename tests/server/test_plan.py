@@ -29,7 +29,8 @@ def packed(content: bytes) -> str:
 @pytest.mark.parametrize(
     "id",
     ["", "x", "é", "=" * 9, "A" * 20_000, packed(b"[1]"), packed(b'["a","b","c"]'), packed(b"null"), packed(b"\xff"),
-     packed(json.dumps(["a", " " * 10**7]).encode()), packed(b"[" * 5_000), Plan("a", "b").id + "A", Plan("a", "b").id[:-2]],
+     packed(json.dumps(["a", " " * 10**7]).encode()), packed(b"[" * 5_000),
+     Plan("a", "b").id + "A", Plan("a", "b").id[:-2]],
     ids=range(13),
 )  # fmt: skip
 def test_whatever_this_server_did_not_give_is_no_plan(id):

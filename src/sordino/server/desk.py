@@ -23,7 +23,7 @@ __all__ = ["Desk"]
 AT_ONCE = 64  # releases on their way; each spends most of its time waiting for its deadline
 QUEUE = 16  # releases of one analyst that may wait for the one before them
 REMEMBERED = 10_000  # request ids whose whole wish is remembered; the book remembers question and price for ever
-AGAIN, TIMES = 0.1, 600  # seconds between two tries to stop what does not end, and how many
+EVERY, TIMES = 0.1, 600  # seconds between two tries to stop what does not end, and how many
 Answer = Paid | SordinoError
 
 
@@ -108,7 +108,7 @@ class Desk:
 
         def ring(turn: int = 0) -> None:
             if timed.give_up() and turn < TIMES and not thread.done():
-                alarms.append(loop.call_later(AGAIN, ring, turn + 1))
+                alarms.append(loop.call_later(EVERY, ring, turn + 1))
             if timed.stopped and not over.done():
                 over.set_result(None)
 
