@@ -148,7 +148,7 @@ class Remembered:
                 halves = (part.values >> 24, part.values & (2**24 - 1))
                 held.append((part.values, [np.concatenate([[0], np.cumsum(half)]) for half in halves]))
             self.known[request.column] = held
-        rows, sums = [], []
+        rows, sums, moved = [], [], []
         for i, (low, high) in enumerate(request.limits):
             x, (large, small) = held[i % len(held)]
             first = int(np.searchsorted(x, low, "left"))
@@ -156,9 +156,10 @@ class Remembered:
             inside = (int(large[last] - large[first]) << 24) + int(small[last] - small[first])
             rows.append(len(x))
             sums.append(inside + first * low + (len(x) - last) * high)
+            moved.append(first + len(x) - last)
         keys = request.keys if request.keys is not None else ((),) * len(rows)
-        items = (Item("rows", request.column), Item("sum", request.column))
-        return GroupTotals(keys, dict(zip(items, (np.array(rows, object), np.array(sums, object)), strict=True)))
+        found = (np.array(values, object) for values in (rows, sums, moved))
+        return GroupTotals(keys, dict(zip(request.items, found, strict=True)))
 
 
 PARTS: tuple[Callable[[Any], Any], ...] = (lambda cell: cell.value, lambda cell: cell.low, lambda cell: cell.high)
