@@ -12,7 +12,7 @@ import pytest
 import sordino as sd
 from sordino.lab.town import crowd, hospital
 from sordino.mechanisms import Laplace, NoisyDescent, ProposeTestRelease
-from sordino.pictures.frame import PENS
+from sordino.pictures.picture import PENS
 from sordino.sensitivity import influence
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sordino.pictures.frame import PENS, Axis, number, path, shorten
+from sordino.pictures.picture import PENS, Axis, number, path, shorten
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 

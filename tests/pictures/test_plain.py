@@ -1,7 +1,7 @@
 """Text of eighty columns."""
 
-from sordino.pictures.frame import Axis
-from sordino.pictures.plain import spark, table
+from sordino.pictures.picture import Axis
+from sordino.pictures.row import spark, table
 
 
 def test_a_sparkline_rises_with_its_values_and_marks_gaps():

@@ -1,16 +1,23 @@
-"""A finished picture, ready for a page, a notebook, a terminal or a file."""
+"""Axes, pens and the sheet a picture is drawn on.
+
+A finished picture, ready for a page, a notebook, a terminal or a file.
+"""
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from html import escape
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from sordino.errors import QueryError
 
-__all__ = ["Picture", "safe"]
+__all__ = ["PENS", "WIDTH", "Axis", "Pen", "Picture", "floats", "number", "path", "safe", "sheet", "shorten", "words"]
 
 # XML 1.0 has no way to write these characters, not even escaped; one of them makes the whole file unreadable.
 _UNWRITABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -50,3 +57,141 @@ class Picture:
             raise QueryError("SRD-103", f"a picture cannot be saved as {kind or 'a file without an ending'!r}.", "Use .svg, .html or .txt.")
         file.write_text(content, encoding="utf-8", errors="replace")
         return file
+
+
+WIDTH = 640
+_HUGE = 1e150  # beyond this, or below its inverse on a log scale, an axis overflows; such values are left out and counted
+
+# Inline in a page the drawing inherits the page's own text colour. Only a file of its own must choose one, and only there is svg the root.
+_STYLE = "svg:root{color:#1b1f24;background:#ffffff}@media (prefers-color-scheme:dark){svg:root{color:#e8e6e3;background:#14171a}}"
+
+
+@dataclass(frozen=True)
+class Pen:
+    """Colour, dash and marker together, so that a grey print still tells two series apart."""
+
+    colour: str
+    dash: str
+    marker: str
+
+    def line(self, points: str) -> str:
+        dash = f' stroke-dasharray="{self.dash}"' if self.dash else ""
+        return f'<path d="{points}" fill="none" stroke="{self.colour}" stroke-width="2"{dash}/>'
+
+    def mark(self, x: float, y: float, size: float = 3.5) -> str:
+        a, b, s = _short(x), _short(y), size
+        shape = {
+            "disc": f'<circle cx="{a}" cy="{b}" r="{s}" fill="{self.colour}"',
+            "ring": f'<circle cx="{a}" cy="{b}" r="{s}" fill="none"',
+            "square": f'<path d="M{a} {b}m{-s} {-s}h{2 * s}v{2 * s}h{-2 * s}z" fill="{self.colour}"',
+            "diamond": f'<path d="M{a} {b}m0 {-s - 1}l{s + 1} {s + 1}l{-s - 1} {s + 1}l{-s - 1} {-s - 1}z" fill="none"',
+            "cross": f'<path d="M{a} {b}m{-s} {-s}l{2 * s} {2 * s}m0 {-2 * s}l{-2 * s} {2 * s}" fill="none"',
+            "triangle": f'<path d="M{a} {b}m0 {-s - 1}l{s + 1} {2 * s}h{-2 * s - 2}z" fill="{self.colour}"',
+        }[self.marker]
+        return f'{shape} stroke="{self.colour}" stroke-width="1.5"/>'
+
+
+# Mid-tones: at least 3:1 against white and against the dark ground.
+PENS = (
+    Pen("#1f78b4", "", "disc"),
+    Pen("#d55e00", "7 4", "square"),
+    Pen("#0f8f6b", "2 3", "ring"),
+    Pen("#b0609a", "10 3 2 3", "diamond"),
+    Pen("#8a7a2a", "5 2 1 2 1 2", "triangle"),
+    Pen("#7f7f7f", "1 4", "cross"),
+)
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A stretch of numbers laid along a stretch of paper."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+    log: bool = False
+
+    @classmethod
+    def over(cls, values: Iterable[float], start: float, end: float, *, log: bool = False) -> Axis:
+        seen = [v for v in values if abs(v) <= _HUGE and (v >= 1 / _HUGE or not log)]
+        low, high = (min(seen), max(seen)) if seen else (1.0, 10.0)
+        if log:
+            low, high = (low / 2, high * 2) if low == high else (low, high)
+        elif high - low <= max(1 / _HUGE, 1e-12 * max(abs(low), abs(high))):
+            room = abs(low) / 2 if abs(low) > 1 / _HUGE else 1.0
+            low, high = low - room, high + room
+        return cls(low, high, start, end, log)
+
+    def shows(self, value: float) -> bool:
+        return self.low <= value <= self.high
+
+    def at(self, value: float) -> float:
+        """Where the value stands; what lies outside stands at the edge."""
+        v = min(max(value, self.low), self.high)
+        share = math.log(v / self.low) / math.log(self.high / self.low) if self.log else (v - self.low) / (self.high - self.low)
+        return self.start + share * (self.end - self.start)
+
+    def ticks(self) -> list[float]:
+        if self.log and self.high / self.low >= 100:
+            first, last = math.ceil(math.log10(self.low) - 1e-9), math.floor(math.log10(self.high) + 1e-9)
+            stride = max(1, math.ceil((last - first) / 6))
+            return [10.0**k for k in range(first, last + 1, stride)]
+        rough = (self.high - self.low) / 5
+        power = 10.0 ** math.floor(math.log10(rough))
+        step = next(m * power for m in (1, 2, 5, 10) if m * power >= rough * 0.999)
+        first = math.ceil(self.low / step - 1e-9)
+        marks = [(first + k) * step for k in range(12)]
+        return [m for m in marks if m <= self.high + 1e-9 * step]
+
+
+def floats(values: Iterable[Any], what: str) -> list[float]:
+    try:
+        return [math.nan if v is None else float(v) for v in values]
+    except (TypeError, ValueError, OverflowError):
+        raise QueryError("SRD-105", f"{what} are not all numbers.", "Give numbers; None stands for a missing one.") from None
+
+
+def number(value: float) -> str:
+    """A number as short as it can be said."""
+    if math.isnan(value):
+        return "none"
+    text = f"{value:.4g}" if abs(value) < 1e5 and value != round(value) else f"{value:,.0f}" if abs(value) < 1e6 else f"{value:.4g}"
+    mantissa, e, exponent = text.partition("e")
+    return f"{mantissa}e{int(exponent)}" if e else text
+
+
+def shorten(text: object, length: int) -> str:
+    line = " ".join(str(text).split())
+    return line if len(line) <= length else line[: length - 1] + "…"
+
+
+def _short(value: float) -> str:
+    return f"{value:.1f}".removesuffix(".0")
+
+
+def path(points: Sequence[tuple[float, float] | None]) -> str:
+    """Joined points; None lifts the pen."""
+    out, down = [], False
+    for point in points:
+        if point is not None:
+            out.append(f"{'L' if down else 'M'}{_short(point[0])} {_short(point[1])}")
+        down = point is not None
+    return "".join(out)
+
+
+def words(x: float, y: float, text: object, *, anchor: str = "start", size: int = 12, extra: str = "") -> str:
+    return f'<text x="{_short(x)}" y="{_short(y)}" text-anchor="{anchor}" font-size="{size}" fill="currentColor"{extra}>{safe(text)}</text>'
+
+
+def sheet(title: str, description: str, height: float, parts: Iterable[str]) -> str:
+    """The whole drawing; its title and description are what a screen reader says."""
+    body = "\n".join(parts)
+    name = "p" + sha256(f"{title}\0{description}\0{body}".encode(errors="replace")).hexdigest()[:10]
+    tall = _short(height)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {tall}" width="{WIDTH}" height="{tall}" role="img"'
+        f' aria-labelledby="{name}t {name}d" font-family="system-ui, sans-serif">\n'
+        f'<title id="{name}t">{safe(title)}</title>\n<desc id="{name}d">{safe(description)}</desc>\n<style>{_STYLE}</style>\n'
+        f"{body}\n</svg>"
+    )
