@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import sordino
-from sordino.privacy.law import Outcome
+from sordino.privacy.law import LawOutcome
 from sordino.session.member import Member
 from sordino.session.release import Release
 
@@ -129,7 +129,7 @@ def test_every_public_part_of_a_release_is_declared_of_a_member() -> None:
 def test_draw_samples_every_law_there_is() -> None:
     from sordino import noise
 
-    names = {law.__name__ for law in Outcome.__subclasses__()}
+    names = {law.__name__ for law in LawOutcome.__subclasses__()}
     assert names == {"Placed", "PlacedVector", "Bernoulli", "UniformInteger", "Categorical", "DiscreteLaplace", "ArgMax"}
     source = Path(noise.__file__).read_text(encoding="utf-8")
     assert set(re.findall(r"case (\w+)\(\):", source)) == names

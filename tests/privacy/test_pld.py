@@ -19,7 +19,7 @@ from sordino.errors import QueryError
 from sordino.privacy import lattice, pld
 from sordino.privacy.cost import Cost, gaussian_delta, gaussian_epsilon
 from sordino.privacy.lattice import Tilt, transform
-from sordino.privacy.pair import SHAPES, Pair
+from sordino.privacy.pair import SHAPES, DominatingPair
 
 mp.dps = 50
 
@@ -87,16 +87,16 @@ def test_pure_releases_reach_the_optimal_composition(epsilon: str, times: int, d
 
 
 def test_an_optimistic_twin_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = Pair.dots
+    honest = DominatingPair.dots
 
-    def rounded_down(self: Pair, step: float) -> tuple[int, np.ndarray]:
+    def rounded_down(self: DominatingPair, step: float) -> tuple[int, np.ndarray]:
         first, masses = honest(self, step)
         return first - 1, masses
 
     truth = lambda s: pure_truth(Fraction("0.1"), 100, s)  # noqa: E731
     points = [1.0, 3.0, 4.7]
     check_never_below(pld.of(Cost.pure("0.1")).power(100).delta, truth, points, slack=1e-4)
-    monkeypatch.setattr(Pair, "dots", rounded_down)
+    monkeypatch.setattr(DominatingPair, "dots", rounded_down)
     with pytest.raises(AssertionError, match="too little"):
         check_never_below(pld.of(Cost.pure("0.1")).power(100).delta, truth, points, slack=1e-4)
 
@@ -104,7 +104,7 @@ def test_an_optimistic_twin_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
 @given(st.sampled_from(sorted(SHAPES)), st.floats(1e-3, 8), st.floats(0.02, 2))
 @settings(deadline=None, max_examples=100)
 def test_dots_keep_the_hockey_stick_at_grid_points_and_raise_it_between(family: str, epsilon: float, step: float) -> None:
-    first, masses = Pair.of(family, epsilon).dots(step)
+    first, masses = DominatingPair.of(family, epsilon).dots(step)
     losses = (first + np.arange(masses.size)) * step
     profile = {
         "laplace": lambda s: -math.expm1((s - epsilon) / 2),
@@ -168,7 +168,7 @@ def test_laws_that_are_equal_disjoint_or_no_laws() -> None:
 @pytest.mark.parametrize("reach", [0.5, 3.0, 10.0])
 def test_no_tilt_and_no_window_makes_it_optimistic(monkeypatch: pytest.MonkeyPatch, theta: float, reach: float) -> None:
     monkeypatch.setattr(lattice, "REACH", reach)
-    curve = transform(Tilt([(Pair.of("approximate", 0.1), 400)], 0.0), theta)
+    curve = transform(Tilt([(DominatingPair.of("approximate", 0.1), 400)], 0.0), theta)
     for at in (0.0, 2.0, 5.0, 9.0, 15.0, 30.0):
         assert curve.delta(at) >= pure_truth(Fraction("0.1"), 400, at) - mp.mpf("1e-40")
 

@@ -8,7 +8,7 @@ from sordino.errors import QueryError
 from sordino.noise import discrete, rounding, sphere
 from sordino.noise.stream import stream
 from sordino.privacy.discrete import ArgMax, Bernoulli, Categorical, DiscreteLaplace, UniformInteger
-from sordino.privacy.law import Outcome, Placed
+from sordino.privacy.law import LawOutcome, Placed
 from sordino.privacy.sphere import PlacedVector
 
 __all__ = ["draw", "fresh_id"]
@@ -16,7 +16,7 @@ __all__ = ["draw", "fresh_id"]
 Out = TypeVar("Out")
 
 
-def draw(law: Outcome[Out]) -> Out:
+def draw(law: LawOutcome[Out]) -> Out:
     """One exact outcome of a placed or discrete law."""
     return cast(Out, _sampled(law))
 

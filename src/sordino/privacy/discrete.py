@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino.errors import QueryError
-from sordino.privacy.law import Outcome, Place
+from sordino.privacy.law import LawOutcome, Place
 from sordino.privacy.number import as_positive
 
 __all__ = ["ArgMax", "Bernoulli", "Categorical", "DiscreteLaplace", "UniformInteger"]
 
 
 @dataclass(frozen=True)
-class Bernoulli(Outcome[bool | NDArray[np.bool_]]):
+class Bernoulli(LawOutcome[bool | NDArray[np.bool_]]):
     """True with the given probability. With an index, one independent coin per entry: probabilities[index[i]]."""
 
     probabilities: Sequence[Fraction]
@@ -34,7 +34,7 @@ class Bernoulli(Outcome[bool | NDArray[np.bool_]]):
 
 
 @dataclass(frozen=True)
-class UniformInteger(Outcome[int]):
+class UniformInteger(LawOutcome[int]):
     """Each integer from low to high, both included, with equal probability."""
 
     low: int
@@ -42,7 +42,7 @@ class UniformInteger(Outcome[int]):
 
 
 @dataclass(frozen=True)
-class Categorical(Outcome[int]):
+class Categorical(LawOutcome[int]):
     """Index i with probability weights[i] / sum(weights). Integers of any size, or doubles read as exact rationals.
 
     Where the index is private, because a uniform integer inside the cell is drawn next and leaves instead, `cells` gives the integers
@@ -54,7 +54,7 @@ class Categorical(Outcome[int]):
 
 
 @dataclass(frozen=True)
-class DiscreteLaplace(Outcome[Place]):
+class DiscreteLaplace(LawOutcome[Place]):
     r"""Integers with probability proportional to e^{-|k|/scale}, around a private integer location.
 
     Theorem. An integer shift of at most D costs D/scale, and P(K >= t) = e^{-t/scale}/(1 + e^{-1/scale}) for t >= 1.
@@ -78,7 +78,7 @@ class DiscreteLaplace(Outcome[Place]):
 
 
 @dataclass(frozen=True)
-class ArgMax(Outcome[int]):
+class ArgMax(LawOutcome[int]):
     r"""The index of the largest of scores[i]/scale + noise_i with independent noise: gumbel, exponential or laplace.
 
     Theorem. Gumbel noise gives the exponential mechanism's law, P(i) proportional to e^{scores[i]/scale}; exponential noise gives

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import irfft, rfft
 
-from sordino.privacy.pair import Floats, Pair, gaussian_dots
+from sordino.privacy.pair import DominatingPair, Floats, gaussian_dots
 
-__all__ = ["Curve", "Tilt", "transform"]
+__all__ = ["LossCurve", "Tilt", "transform"]
 
 UNIT = 2.0**-53
 SPREAD = 1e-4  # how much of the loss's variance the grid may add
@@ -23,7 +23,7 @@ REACH = 10.0  # standard deviations on either side of the window's centre
 class Tilt:
     """The cumulants of the total loss under e^{theta l} dP, used only to place the grid."""
 
-    def __init__(self, parts: Sequence[tuple[Pair, int]], mu_squared: float) -> None:
+    def __init__(self, parts: Sequence[tuple[DominatingPair, int]], mu_squared: float) -> None:
         self.parts, self.mu_squared = parts, mu_squared
         nodes = [pair.nodes() for pair, _ in parts]
         sizes = np.array([losses.size for losses, _ in nodes])
@@ -56,7 +56,7 @@ class Tilt:
 
 
 @dataclass(frozen=True)
-class Curve:
+class LossCurve:
     """Upper bounds on the hockey stick of a sum of losses, at every epsilon."""
 
     losses: Floats
@@ -142,7 +142,7 @@ class Product:
         return np.maximum(np.roll(around, -((bottom - self.start) % self.size)), 0.0)
 
 
-def transform(tilt: Tilt, theta: float) -> Curve:
+def transform(tilt: Tilt, theta: float) -> LossCurve:
     r"""The composed loss near its mean under the tilt theta >= 0.
 
     Theorem. `Curve.delta` is never below the hockey stick of the composition, whatever theta, step and size are.
@@ -175,7 +175,7 @@ def transform(tilt: Tilt, theta: float) -> Curve:
     count = sum(times for _, times in tilt.parts) + 2
     error = 2 * (7 * math.log2(size) + 8) * UNIT * count * math.sqrt(size)
     growth = 1e-9 + 8 * UNIT * count * (8 + (1 + theta) * max(pair.width for pair, _ in tilt.parts))
-    return Curve(losses, product.masses(bottom) * price, price, error if error < 0.01 else 1e300, missing, growth, complete)
+    return LossCurve(losses, product.masses(bottom) * price, price, error if error < 0.01 else 1e300, missing, growth, complete)
 
 
 def _grid(tilt: Tilt, theta: float, variance: float) -> tuple[int, float]:

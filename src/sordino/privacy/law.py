@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 from sordino.errors import QueryError
 from sordino.privacy.number import as_positive
 
-__all__ = ["Law", "Noise", "Outcome", "Place", "Placed", "Symmetric", "output_grid"]
+__all__ = ["Law", "LawOutcome", "Noise", "Place", "Placed", "Symmetric", "output_grid"]
 
 Floats = NDArray[np.float64]
 Out_co = TypeVar("Out_co", covariant=True)
 Place = TypeVar("Place", bound="int | NDArray[np.int64]")  # one whole number, or many
 
 
-class Outcome(Generic[Out_co]):
+class LawOutcome(Generic[Out_co]):
     """A law that can be handed to `draw`; its parameter is what comes back. `noise.draw` samples every one there is."""
 
 
@@ -44,7 +44,7 @@ class Noise(Protocol):
 
 
 @dataclass(frozen=True)
-class Placed(Outcome[Place]):
+class Placed(LawOutcome[Place]):
     """A law with its private location and scale and its public grid: what a mechanism hands to `draw`.
 
     The outcome is the integer grid * round((location + scale Z) / grid), clamped to [low, high]. Locations are integers, so this is a

@@ -15,7 +15,7 @@ from scipy.special import ndtr
 from sordino.errors import QueryError
 from sordino.privacy.number import exact
 
-__all__ = ["NUDGE", "SHAPES", "Floats", "Pair", "discrete", "gaussian_dots"]
+__all__ = ["NUDGE", "SHAPES", "DominatingPair", "Floats", "discrete", "gaussian_dots"]
 
 Floats = NDArray[np.float64]
 NUDGE = 1e-9  # of a grid cell: every atom is moved up by this much, far more than its place can be rounded by
@@ -29,7 +29,7 @@ SHAPES: Mapping[str, Callable[[float], tuple[float, float, float]]] = {
 
 
 @dataclass(frozen=True)
-class Pair:
+class DominatingPair:
     r"""The law under P of the loss ln P/Q, given that it is finite: a few atoms and perhaps an exponential band between two of them.
 
     Theorem. `approximate`, `laplace` and `bounded_range` dominate every release of their family in both directions, and grow with epsilon.
@@ -49,7 +49,7 @@ class Pair:
     family: str = ""
 
     @classmethod
-    def of(cls, family: str, epsilon: float) -> Pair:
+    def of(cls, family: str, epsilon: float) -> DominatingPair:
         above, below, band = SHAPES[family](epsilon)
         atoms = ((epsilon, above), (-epsilon, below)) if above else ()
         return cls(atoms, epsilon, band, family)
@@ -116,7 +116,7 @@ def gaussian_dots(mu: float, theta: float, step: float, reach: float) -> tuple[i
     return low, masses, float(ndtr(-z[-1])) * (1 + 1e-9)
 
 
-def discrete(P: Mapping[Any, Any], Q: Mapping[Any, Any]) -> tuple[tuple[Pair, float], tuple[Pair, float]]:
+def discrete(P: Mapping[Any, Any], Q: Mapping[Any, Any]) -> tuple[tuple[DominatingPair, float], tuple[DominatingPair, float]]:
     """Two finite laws, outcome to probability: the pair and its infinite mass for P against Q, then for Q against P."""
     laws = [{outcome: exact(mass, "a probability") for outcome, mass in law.items()} for law in (P, Q)]
     for law in laws:
@@ -125,7 +125,7 @@ def discrete(P: Mapping[Any, Any], Q: Mapping[Any, Any]) -> tuple[tuple[Pair, fl
     return _one_way(laws[0], laws[1]), _one_way(laws[1], laws[0])
 
 
-def _one_way(P: Mapping[Any, Fraction], Q: Mapping[Any, Fraction]) -> tuple[Pair, float]:
+def _one_way(P: Mapping[Any, Fraction], Q: Mapping[Any, Fraction]) -> tuple[DominatingPair, float]:
     atoms: dict[float, Fraction] = {}
     infinite = Fraction(0)
     for outcome, mass in P.items():
@@ -137,4 +137,4 @@ def _one_way(P: Mapping[Any, Fraction], Q: Mapping[Any, Fraction]) -> tuple[Pair
         elif mass:
             infinite += mass
     finite = tuple(sorted((loss, float(mass / (1 - infinite))) for loss, mass in atoms.items()))
-    return Pair(finite, max((abs(loss) for loss, _ in finite), default=0.0)), min(1.0, float(infinite) * (1 + 1e-12))
+    return DominatingPair(finite, max((abs(loss) for loss, _ in finite), default=0.0)), min(1.0, float(infinite) * (1 + 1e-12))

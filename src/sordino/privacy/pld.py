@@ -11,7 +11,7 @@ from typing import Any
 
 from sordino.privacy.cost import Cost, gaussian_delta, gaussian_epsilon
 from sordino.privacy.lattice import Tilt, transform
-from sordino.privacy.pair import Pair, discrete
+from sordino.privacy.pair import DominatingPair, discrete
 
 __all__ = ["PrivacyLoss", "of", "of_laws", "total"]
 
@@ -29,8 +29,8 @@ class PrivacyLoss:
     An outcome of infinite loss counts in full: delta = i + (1 - i) times the delta of the finite losses. QED
     """
 
-    forward: Mapping[Pair, int] = field(default_factory=dict)
-    backward: Mapping[Pair, int] | None = None  # None: the same as forward
+    forward: Mapping[DominatingPair, int] = field(default_factory=dict)
+    backward: Mapping[DominatingPair, int] | None = None  # None: the same as forward
     mu_squared: Fraction = Fraction(0)
     infinite: tuple[float, float] = (0.0, 0.0)
 
@@ -51,13 +51,13 @@ class PrivacyLoss:
             return math.inf
         return max(self._epsilon(parts, (delta - infinite) / (1 - infinite) * (1 - 1e-12)) for parts, infinite in self._directions())
 
-    def _delta(self, parts: Mapping[Pair, int], epsilon: float) -> float:
+    def _delta(self, parts: Mapping[DominatingPair, int], epsilon: float) -> float:
         if not parts:
             return gaussian_delta(math.sqrt(self.mu_squared), epsilon)
         tilt = Tilt(_classes(parts), float(self.mu_squared))
         return transform(tilt, tilt.where(lambda _, at: at[1] > epsilon)).delta(epsilon)
 
-    def _epsilon(self, parts: Mapping[Pair, int], delta: float) -> float:
+    def _epsilon(self, parts: Mapping[DominatingPair, int], delta: float) -> float:
         if not parts:
             return gaussian_epsilon(math.sqrt(self.mu_squared), delta) if self.mu_squared else 0.0
         tilt = Tilt(_classes(parts), float(self.mu_squared))
@@ -71,7 +71,7 @@ class PrivacyLoss:
             theta /= 4  # tilted too far: Chernoff's exponent overshoots when delta is near its largest value
         return best
 
-    def _directions(self) -> list[tuple[Mapping[Pair, int], float]]:
+    def _directions(self) -> list[tuple[Mapping[DominatingPair, int], float]]:
         there = (self.forward, self.infinite[0])
         return [there] if self.backward is None else [there, (self.backward, self.infinite[1])]
 
@@ -84,7 +84,7 @@ def of(cost: Cost) -> PrivacyLoss:
         return PrivacyLoss(mu_squared=cost.mu_squared)
     family = "approximate" if cost.family == "discrete_laplace" else cost.family  # randomized response dominates every pure pair
     revealed = min(1.0, float(cost.delta) * (1 + 1e-15))
-    return PrivacyLoss({Pair.of(family, math.nextafter(float(cost.epsilon), math.inf)): 1}, infinite=(revealed, revealed))
+    return PrivacyLoss({DominatingPair.of(family, math.nextafter(float(cost.epsilon), math.inf)): 1}, infinite=(revealed, revealed))
 
 
 def of_laws(P: Mapping[Any, Any], Q: Mapping[Any, Any]) -> PrivacyLoss:
@@ -100,8 +100,8 @@ def total(costs: Iterable[Cost]) -> PrivacyLoss:
 
 
 def _sum(terms: list[tuple[PrivacyLoss, int]]) -> PrivacyLoss:
-    forward: Counter[Pair] = Counter()
-    backward: Counter[Pair] = Counter()
+    forward: Counter[DominatingPair] = Counter()
+    backward: Counter[DominatingPair] = Counter()
     for loss, times in terms:
         for pair, count in loss.forward.items():
             forward[pair] += count * times
@@ -114,14 +114,14 @@ def _sum(terms: list[tuple[PrivacyLoss, int]]) -> PrivacyLoss:
     return PrivacyLoss(forward, None if symmetric else backward, mu_squared, (lost, gone))
 
 
-def _classes(parts: Mapping[Pair, int]) -> list[tuple[Pair, int]]:
+def _classes(parts: Mapping[DominatingPair, int]) -> list[tuple[DominatingPair, int]]:
     """At most a few classes of nearly equal scale, each named by its largest: a larger epsilon of the same family dominates."""
     scales = [(pair.family, pair.width) for pair in parts if pair.family]
     if len(scales) <= CLASSES:
         return list(parts.items())
     least = min(width for _, width in scales)
     stride = math.log(max(width for _, width in scales) / least) / CLASSES
-    bins: dict[tuple[str, int], list[tuple[Pair, int]]] = {}
+    bins: dict[tuple[str, int], list[tuple[DominatingPair, int]]] = {}
     for pair, count in parts.items():
         key = (pair.family, math.floor(math.log(pair.width / least) / stride)) if pair.family else ("", len(bins))
         bins.setdefault(key, []).append((pair, count))

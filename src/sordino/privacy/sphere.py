@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sordino.errors import QueryError
 from sordino.privacy.cost import gaussian_delta
-from sordino.privacy.law import Floats, Outcome
+from sordino.privacy.law import Floats, LawOutcome
 from sordino.privacy.number import as_positive, round_up
 
 __all__ = ["PlacedVector", "ProductSpread", "SphericalSpread", "SphericalT", "least_spread"]
@@ -22,7 +22,7 @@ MARGIN = 1e-9  # the rounding of closed forms, relative
 
 
 @dataclass(frozen=True)
-class PlacedVector(Outcome[NDArray[np.int64]]):
+class PlacedVector(LawOutcome[NDArray[np.int64]]):
     """A spherical law at a private place: grid round((location + scale Z) / grid), each coordinate clamped to [low, high]."""
 
     law: SphericalT

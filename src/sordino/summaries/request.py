@@ -10,7 +10,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino.privacy.law import Outcome
+from sordino.privacy.law import LawOutcome
 
 __all__ = [
     "Ask",
@@ -50,7 +50,7 @@ class Ask(Protocol):
 class Draw(Protocol):
     """Who draws: the exact sampler, or a recording of it."""
 
-    def __call__(self, law: Outcome[A], /) -> A: ...
+    def __call__(self, law: LawOutcome[A], /) -> A: ...
 
 
 class Hidden:
