@@ -10,9 +10,7 @@ import numpy as np
 from sordino.lab.engine_check import items
 from sordino.schema.column import Column
 from sordino.schema.frame import Frame
-from sordino.summaries.clip import Clipped
-from sordino.summaries.middle import Middles
-from sordino.summaries.totals import Ranks, Totals
+from sordino.summaries.totals import Clipped, Middles, Ranks, Totals
 
 
 def everything(engine: Any, frame: Frame, salt: int = 12345) -> Any:

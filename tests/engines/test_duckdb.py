@@ -19,8 +19,7 @@ from sordino.lab.reference_engine import Reference
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
 from sordino.schema.frame import Frame
-from sordino.summaries.totals import Item, Ranks, Totals
-from sordino.summaries.window import rank_window
+from sordino.summaries.totals import Item, Ranks, Totals, rank_window
 
 from .everything import everything
 

@@ -13,9 +13,7 @@ from sordino.engines.source import open_source
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
 from sordino.schema.frame import Frame
-from sordino.summaries.middle import Middles, middle
-from sordino.summaries.totals import Item, Ranks, Totals
-from sordino.summaries.window import rank_window
+from sordino.summaries.totals import Item, Middles, Ranks, Totals, middle, rank_window
 
 
 def order(x: np.ndarray, width: int, rows: int) -> tuple[Order, list[int]]:

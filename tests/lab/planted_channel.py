@@ -13,7 +13,7 @@ from sordino.mechanisms import Laplace, LaplaceHistogram, StableHistogram
 from sordino.privacy.discrete import DiscreteLaplace
 from sordino.privacy.families import LaplaceLaw
 from sordino.session.own import owned
-from sordino.summaries import Counts, Value
+from sordino.summaries import KeyCounts, Value
 
 
 def noisy_sum(data, n, high=10):
@@ -193,7 +193,7 @@ class Tidy(LaplaceHistogram):
 
     def release(self, ask, draw):
         noisy = super().release(ask, draw)
-        held = set(ask(Counts()).keys)
+        held = set(ask(KeyCounts()).keys)
         return {key: count for key, count in noisy.items() if key in held}
 
 

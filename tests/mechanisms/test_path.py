@@ -8,7 +8,7 @@ import pytest
 from sordino.mechanisms.cell import rank_cells
 from sordino.mechanisms.measure import Measure
 from sordino.mechanisms.path import between, chances, prefix
-from sordino.summaries.window import rank_window
+from sordino.summaries.totals import rank_window
 
 
 def test_running_and_ranged_sums_are_sums():

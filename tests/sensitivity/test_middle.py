@@ -10,7 +10,7 @@ from tests.sensitivity.legality import illegal, swapped
 
 from sordino.sensitivity import exhaustive
 from sordino.sensitivity.middle import Ends, middle_sum, weighted_sum
-from sordino.summaries.middle import middle
+from sordino.summaries.totals import middle
 
 U, FAR = 3, 40
 

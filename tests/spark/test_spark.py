@@ -34,8 +34,7 @@ from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
 from sordino.schema.frame import Frame
 from sordino.schema.predicate import Like, Name
-from sordino.summaries.totals import Item, Ranks, Totals
-from sordino.summaries.window import rank_window
+from sordino.summaries.totals import Item, Ranks, Totals, rank_window
 
 ROWS, VALUE = Item("rows"), Column("v", "int", bounds=(0, 2**61))
 

@@ -15,11 +15,8 @@ from sordino.privacy.law import Placed
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column, coarse_shift
 from sordino.statistics.port import Context
-from sordino.summaries.clip import Clipped
-from sordino.summaries.middle import Middles, middle
 from sordino.summaries.request import Window
-from sordino.summaries.totals import GroupTotals, Item, Ranks, Rows, Sorted, Totals
-from sordino.summaries.window import rank_window
+from sordino.summaries.totals import Clipped, GroupTotals, Item, Middles, Ranks, Rows, Sorted, Totals, middle, rank_window
 
 __all__ = ["HUGE", "SMALL", "Copies", "World", "context", "income", "pinned", "seeded"]
 

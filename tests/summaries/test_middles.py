@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sordino.summaries.middle import exact_sum, middle
+from sordino.summaries.totals import exact_sum, middle
 
 
 @pytest.mark.parametrize("kept", [1, 2, 3, 5, 9])

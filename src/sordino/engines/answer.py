@@ -17,12 +17,9 @@ from sordino.engines.text import Text
 from sordino.engines.value import quoted
 from sordino.errors import QueryError
 from sordino.sensitivity.distance import canonical
-from sordino.summaries.clip import Clipped
-from sordino.summaries.middle import Middle, Middles, middle
 from sordino.summaries.moment import EXACT, ONE, Gradient, Gram, Lengths, Outer, Products, Sizes, Slope
 from sordino.summaries.request import Window
-from sordino.summaries.totals import ALL, GroupTotals, Item, Ranks, Rows, Sorted, Totals
-from sordino.summaries.window import rank_window
+from sordino.summaries.totals import ALL, Clipped, GroupTotals, Item, Middle, Middles, Ranks, Rows, Sorted, Totals, middle, rank_window
 
 __all__ = ["Answer"]
 

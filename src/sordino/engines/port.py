@@ -12,10 +12,8 @@ from sordino.engines.inspection import Inspection
 from sordino.schema.column import Column
 from sordino.schema.frame import Frame
 from sordino.summaries import Request
-from sordino.summaries.clip import Clipped
-from sordino.summaries.middle import Middles
 from sordino.summaries.moment import Gradient, Gram, Lengths, Outer
-from sordino.summaries.totals import Ranks, Rows, Totals
+from sordino.summaries.totals import Clipped, Middles, Ranks, Rows, Totals
 
 __all__ = ["Bounded", "Engine", "Inspectable", "Stop", "TableRequest", "stoppable"]
 

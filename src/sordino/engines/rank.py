@@ -8,7 +8,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino.summaries.middle import exact_sum
+from sordino.summaries.totals import exact_sum
 
 __all__ = ["SLICE", "Order", "sorted_groups"]
 

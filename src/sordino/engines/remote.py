@@ -16,10 +16,8 @@ from numpy.typing import NDArray
 from sordino.engines.answer import Answer
 from sordino.engines.array import column_array
 from sordino.engines.rank import SLICE
-from sordino.summaries.middle import Middle, Middles, middle
 from sordino.summaries.request import Window
-from sordino.summaries.totals import Ranks
-from sordino.summaries.window import rank_window
+from sordino.summaries.totals import Middle, Middles, Ranks, middle, rank_window
 
 __all__ = ["Glimpse", "Remote"]
 

@@ -21,10 +21,8 @@ from sordino.lab.finding import plain
 from sordino.lab.reference_engine import Reference
 from sordino.schema.column import Column
 from sordino.schema.frame import Frame
-from sordino.summaries.clip import Clipped
-from sordino.summaries.middle import Middles
 from sordino.summaries.moment import FINE, ONE, Gradient, Gram, Lengths, Outer, Term
-from sordino.summaries.totals import ALL, Item, Ranks, Rows, Totals
+from sordino.summaries.totals import ALL, Clipped, Item, Middles, Ranks, Rows, Totals
 
 __all__ = ["Difference", "EngineReport", "EngineRow", "check_engine"]
 

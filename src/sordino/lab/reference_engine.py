@@ -21,11 +21,9 @@ from sordino.schema.derived import derive
 from sordino.schema.frame import Frame
 from sordino.schema.join import Join
 from sordino.sensitivity.distance import canonical
-from sordino.summaries.clip import Clipped
-from sordino.summaries.middle import Middle, Middles
 from sordino.summaries.moment import Gradient, Gram, Lengths, Outer
 from sordino.summaries.request import Window
-from sordino.summaries.totals import GroupTotals, Item, Ranks, Rows, Sorted, Totals
+from sordino.summaries.totals import Clipped, GroupTotals, Item, Middle, Middles, Ranks, Rows, Sorted, Totals
 
 __all__ = ["Reference"]
 

@@ -26,7 +26,7 @@ from sordino.privacy.number import as_epsilon, exact
 from sordino.privacy.relation import Relation
 from sordino.privacy.witness import Finite
 from sordino.summaries import Ask, Draw, RankWindow, Window
-from sordino.summaries.window import rank_window
+from sordino.summaries.totals import rank_window
 
 __all__ = ["JointExponential", "as_levels"]
 

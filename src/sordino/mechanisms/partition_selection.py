@@ -19,7 +19,7 @@ from sordino.privacy.discrete import Bernoulli
 from sordino.privacy.number import as_delta, as_epsilon, exp_up, round_down
 from sordino.privacy.relation import Relation
 from sordino.privacy.witness import Closed
-from sordino.summaries import Ask, Counts, Draw, Tally
+from sordino.summaries import Ask, Draw, KeyCounts, Tally
 
 __all__ = ["PartitionSelection"]
 
@@ -93,7 +93,7 @@ class PartitionSelection:
         return claim(self, cost, Closed(self.hockey), assumes=unit)
 
     def release(self, ask: Ask, draw: Draw) -> tuple[Hashable, ...]:
-        tally: Tally = ask(Counts())
+        tally: Tally = ask(KeyCounts())
         table = self.table
         people = np.minimum(np.maximum(tally.counts, 0), len(table) - 1)
         steps = np.unique(np.append(people, 0))  # the empty table tosses no coin, but hands over a law all the same

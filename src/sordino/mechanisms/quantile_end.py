@@ -23,7 +23,7 @@ from sordino.privacy.number import as_epsilon, as_positive, exact
 from sordino.privacy.relation import Relation
 from sordino.privacy.witness import Finite, Witness
 from sordino.summaries import Ask, Draw, RankWindow, Window
-from sordino.summaries.window import rank_window
+from sordino.summaries.totals import rank_window
 
 __all__ = ["QuantileEnd", "distances"]
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino.summaries.request import Request, Window
-from sordino.summaries.window import rank_window
+from sordino.summaries.totals import rank_window
 
 __all__ = ["FARTHEST", "STEP", "LeftOver", "Pairs", "left_over", "ring", "slopes"]
 

@@ -15,7 +15,7 @@ from sordino.sensitivity.box import box_ladder
 from sordino.sensitivity.ladder import Ladder
 from sordino.sensitivity.order import WIDEST, Array, Number, Order
 from sordino.sensitivity.window import window_ladder
-from sordino.summaries.middle import Middle
+from sordino.summaries.totals import Middle
 
 __all__ = ["Ends", "middle_sum", "weighted_sum"]
 

@@ -9,11 +9,8 @@ import numpy as np
 
 from sordino.errors import QueryError
 from sordino.schema.frame import Frame
-from sordino.summaries.clip import Clipped
-from sordino.summaries.middle import Middles, middle
 from sordino.summaries.moment import Gradient, Gram, Lengths, Outer, Products, Sizes, Slope
-from sordino.summaries.totals import GroupTotals, Ranks, Rows, Sorted, Totals
-from sordino.summaries.window import rank_window
+from sordino.summaries.totals import Clipped, GroupTotals, Middles, Ranks, Rows, Sorted, Totals, middle, rank_window
 
 __all__ = ["Nobody"]
 

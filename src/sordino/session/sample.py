@@ -11,10 +11,7 @@ from numpy.typing import NDArray
 
 from sordino.errors import QueryError
 from sordino.schema.column import Grid, coarse_shift
-from sordino.summaries.clip import Clipped
-from sordino.summaries.middle import Middles, middle
-from sordino.summaries.totals import GroupTotals, Item, Ranks, Rows, Sorted, Totals
-from sordino.summaries.window import rank_window
+from sordino.summaries.totals import Clipped, GroupTotals, Item, Middles, Ranks, Rows, Sorted, Totals, middle, rank_window
 
 __all__ = ["Population", "Sample"]
 

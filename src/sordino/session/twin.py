@@ -18,9 +18,8 @@ from sordino.noise import draw
 from sordino.schema.column import Column
 from sordino.schema.frame import Frame
 from sordino.summaries import Ask, Refused
-from sordino.summaries.clip import Clipped
 from sordino.summaries.totals import MOST_ROWS as MOST_SORTED
-from sordino.summaries.totals import GroupTotals, Item, Ranks, Rows, Totals
+from sordino.summaries.totals import Clipped, GroupTotals, Item, Ranks, Rows, Totals
 
 if TYPE_CHECKING:
     from sordino.session.settled import Answers, Settled

@@ -24,8 +24,7 @@ from sordino.statistics.port import LEVEL, Answer, Context, Groups, Priced
 from sordino.statistics.reach import Price, Reach, length_grid, one_unit, per_group, public_size
 from sordino.statistics.read import read_totals
 from sordino.summaries import Ask, Draw, Refused
-from sordino.summaries.middle import Middle, Middles
-from sordino.summaries.totals import Item
+from sordino.summaries.totals import Item, Middle, Middles
 
 __all__ = ["Kept", "MiddleStep"]
 

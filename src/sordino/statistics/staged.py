@@ -23,8 +23,7 @@ from sordino.statistics.reach import Reach, one_unit, per_row, public_size
 from sordino.statistics.read import line_up
 from sordino.statistics.tail import Floats, radius
 from sordino.summaries import Ask, Draw, Held
-from sordino.summaries.clip import Clipped
-from sordino.summaries.totals import Ranks
+from sordino.summaries.totals import Clipped, Ranks
 
 __all__ = ["StagedStep", "far_quartile", "outer_level", "quartile_mechanism", "quartile_share"]
 

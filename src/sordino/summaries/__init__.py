@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sordino.summaries.request import (
     Ask,
-    Counts,
     Draw,
     Held,
+    KeyCounts,
     Near,
     Nearness,
     RankWindow,
@@ -21,6 +21,19 @@ from sordino.summaries.request import (
 )
 
 __all__ = [
-    "Ask", "Counts", "Draw", "Held", "Near", "Nearness", "RankWindow", "Refused", "Request", "Rung", "Scores", "Stair", "Tally", "Value",
+    "Ask",
+    "Draw",
+    "Held",
+    "KeyCounts",
+    "Near",
+    "Nearness",
+    "RankWindow",
+    "Refused",
+    "Request",
+    "Rung",
+    "Scores",
+    "Stair",
+    "Tally",
+    "Value",
     "Window",
 ]  # fmt: skip
