@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sordino.noise import draw, sphere
+from sordino.noise import draw, rounding
 from sordino.privacy.sphere import SphericalT
 
 
@@ -44,7 +44,7 @@ def test_every_outcome_is_the_rounded_ideal_draw(scale: Fraction) -> None:
         words = [int(w) for w in rng.integers(0, 2**64, 5, dtype=np.uint64)]
         more = int(rng.integers(0, 2**63))
         placed = law.at(np.array([7, -5, 2**40]), scale)
-        found = sphere.spherical(placed, Script(words, more)).tolist()
+        found = rounding.spherical(placed, Script(words, more)).tolist()
         with mpmath.workdps(60):
             exact = [int(mpmath.floor(f + z * scale.numerator / scale.denominator + mpmath.mpf(1) / 2))
                      for f, z in zip((7, -5, 2**40), ideal(words, more, law), strict=True)]  # fmt: skip
@@ -54,10 +54,10 @@ def test_every_outcome_is_the_rounded_ideal_draw(scale: Fraction) -> None:
 def test_doubt_is_settled_by_more_bits_and_ends_at_infinity_too() -> None:
     law = SphericalT(2, 2)
     rare = Script([0, 3, 2**63], more=2**60)  # a Gaussian cell that reaches to infinity
-    assert sphere.spherical(law.at(np.array([0, 0]), Fraction(1)), rare).shape == (2,)
+    assert rounding.spherical(law.at(np.array([0, 0]), Fraction(1)), rare).shape == (2,)
     assert rare.asked > 0
     whole = Script([2**63, 2**62, 2**64 - 1], more=5)  # a uniform cell that reaches one: chi^2 may be zero
-    assert np.abs(sphere.spherical(law.at(np.array([0, 0]), Fraction(1)), whole)).min() > 0
+    assert np.abs(rounding.spherical(law.at(np.array([0, 0]), Fraction(1)), whole)).min() > 0
     assert whole.asked > 0
 
 
@@ -65,8 +65,8 @@ def test_grid_and_clamp_are_public_functions_of_the_draw() -> None:
     law, rng = SphericalT(2, 4), np.random.default_rng(9)
     for _ in range(50):
         words, more = [int(w) for w in rng.integers(0, 2**64, 4, dtype=np.uint64)], int(rng.integers(0, 2**63))
-        fine = sphere.spherical(law.at(np.array([3, 1000]), Fraction(500)), Script(words, more))
-        coarse = sphere.spherical(law.at(np.array([3, 1000]), Fraction(500), grid=64, low=-640, high=640), Script(words, more))
+        fine = rounding.spherical(law.at(np.array([3, 1000]), Fraction(500)), Script(words, more))
+        coarse = rounding.spherical(law.at(np.array([3, 1000]), Fraction(500), grid=64, low=-640, high=640), Script(words, more))
         assert (coarse % 64 == 0).all()
         assert (np.abs(coarse - np.clip(fine, -640, 640)) <= 32 + 1).all()
 

@@ -13,10 +13,10 @@ import pytest
 from scipy.stats import chi2
 
 from sordino.noise import draw, stream  # type: ignore[attr-defined]
-from sordino.noise.stream import Stream
+from sordino.noise.discrete import Stream
 from sordino.privacy.families import LaplaceLaw
 
-module = __import__("sordino.noise.stream", fromlist=["REKEY_BYTES"])
+module = __import__("sordino.noise.discrete", fromlist=["REKEY_BYTES"])
 
 
 def in_children(count: int, task: object) -> list[bytes]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TypeVar, cast
 
 from sordino.errors import QueryError
-from sordino.noise import discrete, rounding, sphere
-from sordino.noise.stream import stream
+from sordino.noise import discrete, rounding
+from sordino.noise.discrete import stream
 from sordino.privacy.discrete import ArgMax, Bernoulli, Categorical, DiscreteLaplace, UniformInteger
 from sordino.privacy.law import LawOutcome, Placed
 from sordino.privacy.sphere import PlacedVector
@@ -26,7 +26,7 @@ def _sampled(law: object) -> object:
         case Placed():
             return rounding.rounded(law, stream)
         case PlacedVector():
-            return sphere.spherical(law, stream)
+            return rounding.spherical(law, stream)
         case Bernoulli():
             return discrete.bernoulli(law, stream)
         case UniformInteger():
