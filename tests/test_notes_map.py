@@ -13,8 +13,7 @@ import sordino as sd
 from sordino.cli import main
 from sordino.course.export import SITE
 from sordino.sensitivity import influence
-from sordino.sensitivity.location import Location
-from sordino.sensitivity.psi import Ramps, read_curve
+from sordino.sensitivity.location import Location, Ramps, read_curve
 
 ROOT = Path(__file__).parent.parent
 ITEMS = tomllib.loads((ROOT / "docs/notes.toml").read_text(encoding="utf-8"))["item"]

@@ -8,8 +8,7 @@ import numpy as np
 
 import sordino as sd
 from sordino.sensitivity import average, position
-from sordino.sensitivity.location import Location
-from sordino.sensitivity.psi import Ramps
+from sordino.sensitivity.location import Location, Ramps
 from sordino.statistics.custom import Custom
 
 HIGH = 100

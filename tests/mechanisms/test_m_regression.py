@@ -13,7 +13,7 @@ import sordino as sd
 from sordino.errors import QueryError
 from sordino.mechanisms import LogisticRegression, MRegression, MultinomialRegression
 from sordino.mechanisms.multinomial_regression import farthest
-from sordino.sensitivity.psi import read_bounded
+from sordino.sensitivity.location import read_bounded
 from sordino.summaries.moment import FINE, LINK, ONE, Gradient, Term, faded
 from sordino.summaries.product import answer, direction, quantised
 

@@ -3,10 +3,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sordino.sensitivity.hull import best_pair, upper_hull
 from sordino.sensitivity.ladder import Ladder
 from sordino.sensitivity.order import Order
-from sordino.sensitivity.window import window_ladder
+from sordino.sensitivity.rank_ladder import best_pair, upper_hull, window_ladder
 
 
 def by_definition(upper, up, lower, down):

@@ -13,8 +13,7 @@ from sordino.errors import QueryError
 from sordino.privacy.relation import Relation
 from sordino.sensitivity import influence, smooth
 from sordino.sensitivity.influence import huber, least_squares, location, planning_bound, regression
-from sordino.sensitivity.location import Location
-from sordino.sensitivity.psi import Ramps
+from sordino.sensitivity.location import Location, Ramps
 
 RNG = np.random.default_rng(6)
 SAMPLE = RNG.normal(2.0, 1.0, 4_001)

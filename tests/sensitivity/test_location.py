@@ -9,8 +9,7 @@ from tests.sensitivity.legality import illegal, swapped
 from sordino.errors import QueryError
 from sordino.privacy.relation import Relation
 from sordino.sensitivity import exhaustive
-from sordino.sensitivity.location import Location
-from sordino.sensitivity.psi import PSIS, Ramps, read_curve
+from sordino.sensitivity.location import PSIS, Location, Ramps, read_curve
 
 W = 6
 CURVES = {

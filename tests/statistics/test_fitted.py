@@ -11,7 +11,7 @@ from sordino.errors import QueryError
 from sordino.privacy.relation import PrivacyUnit, Relation
 from sordino.schema.column import Column
 from sordino.sensitivity import position
-from sordino.sensitivity.glimpse import Glimpse
+from sordino.sensitivity.order import Glimpse
 from sordino.sensitivity.scale import ScaleLadder
 from sordino.statistics.fitted import FittedStep, fitted_price
 from sordino.statistics.port import Context

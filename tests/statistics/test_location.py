@@ -15,7 +15,7 @@ from sordino.errors import QueryError
 from sordino.lab.world import law_of, loss, neighbours
 from sordino.privacy.relation import Relation
 from sordino.schema.column import Column
-from sordino.sensitivity.psi import read_curve
+from sordino.sensitivity.location import read_curve
 from sordino.statistics.location import LocationStep
 
 COLUMN = Column("x", "float", (-10_000, 10_000))

@@ -11,8 +11,7 @@ from sordino.course.textbook.verdict import TextbookVerdict, judge
 from sordino.privacy.cost import gaussian_delta
 from sordino.sensitivity import exhaustive
 from sordino.sensitivity.influence import planning_bound
-from sordino.sensitivity.location import Location
-from sordino.sensitivity.psi import Ramps, read_curve
+from sordino.sensitivity.location import Location, Ramps, read_curve
 
 __all__ = [
     "answer_without_noise",

@@ -14,7 +14,7 @@ from sordino.privacy.relation import Relation
 from sordino.sensitivity import worst_case
 from sordino.sensitivity.ladder import Ladder
 from sordino.sensitivity.order import Array, Bounds, Order, whole
-from sordino.sensitivity.window import window_ladder
+from sordino.sensitivity.rank_ladder import window_ladder
 
 __all__ = ["mean", "trimmed_mean", "trimmed_sum", "variance", "winsorized_mean", "winsorized_sum"]
 

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from sordino.privacy.relation import Relation
-from sordino.sensitivity.box import box_ladder
 from sordino.sensitivity.ladder import Ladder
 from sordino.sensitivity.order import WIDEST, Array, Number, Order
-from sordino.sensitivity.window import window_ladder
+from sordino.sensitivity.rank_ladder import box_ladder, window_ladder
 from sordino.summaries.totals import Middle
 
 __all__ = ["Ends", "middle_sum", "weighted_sum"]

@@ -1,10 +1,13 @@
-"""A sorted column between its public bounds, and the checks every question about it passes first."""
+"""A sorted column between its public bounds, and the checks every question about it passes first.
+
+A sorted column of which only the ranks around one place are known.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -13,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sordino.errors import QueryError
 
-__all__ = ["WIDEST", "Array", "Bounds", "Number", "Order", "decay", "limits", "rank", "share", "whole"]
+__all__ = ["WIDEST", "Array", "Bounds", "Glimpse", "Number", "Order", "decay", "limits", "rank", "share", "whole"]
 
 Array = NDArray[Any]
 Number = int | float
@@ -158,3 +161,30 @@ class Order:
         if self.exact and self.n * max(abs(self.lower), abs(self.upper)) >= WIDEST:
             return sum(column.tolist())
         return column.sum().item()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Glimpse(Order):
+    """`values` are the ranks `first`, first + 1, ... of `size` rows; ranks that were not read count as the nearer bound.
+
+    A ladder's rungs below a public window look at ranks near the quantile only, so on those it is the ladder of the whole column. The
+    rungs beyond stand under the global sensitivity, which needs no data.
+    """
+
+    first: int = 1
+    size: int = 0
+
+    @property
+    def n(self) -> int:
+        return self.size
+
+    def mirror(self) -> Glimpse:
+        return replace(self, mirrored=not self.mirrored)
+
+    def plain(self, first: int, last: int) -> Array:
+        ranks = np.arange(first, last + 1)
+        known = (ranks >= self.first) & (ranks < self.first + len(self.values)) & (ranks >= 1) & (ranks <= self.size)
+        out: Array = np.where(ranks < self.first + len(self.values) // 2, self.lower, self.upper).astype(self.dtype)
+        out = np.where(ranks < 1, self.lower, np.where(ranks > self.size, self.upper, out)).astype(self.dtype)
+        out[known] = self.values[ranks[known] - self.first]
+        return out

@@ -10,11 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sordino.privacy.relation import Relation
-from sordino.sensitivity.box import box_ladder, quantile_box
 from sordino.sensitivity.ladder import Ladder
 from sordino.sensitivity.order import Array, Bounds, Order, rank, share, whole
-from sordino.sensitivity.staircase import staircase_ladder
-from sordino.sensitivity.window import window_ladder
+from sordino.sensitivity.rank_ladder import box_ladder, quantile_box, staircase_ladder, window_ladder
 
 __all__ = ["iqr", "max", "median", "min", "quantile"]
 

@@ -13,9 +13,8 @@ from sordino.privacy.certificate import Part
 from sordino.privacy.number import exp_up, round_down
 from sordino.privacy.relation import Relation
 from sordino.schema.column import Grid
-from sordino.sensitivity.glimpse import Glimpse
 from sordino.sensitivity.ladder import Ladder
-from sordino.sensitivity.order import rank
+from sordino.sensitivity.order import Glimpse, rank
 from sordino.sensitivity.position import quantile
 from sordino.statistics.fit import FARTHEST, Drawn, Fit, Located
 from sordino.statistics.port import LEVEL, Answer, Context, Groups, Priced

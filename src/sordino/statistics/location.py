@@ -15,8 +15,7 @@ from sordino.errors import QueryError
 from sordino.mechanisms.quantile_exponential import QuantileExponential
 from sordino.privacy.certificate import Part
 from sordino.schema.column import Grid
-from sordino.sensitivity.location import Location
-from sordino.sensitivity.psi import Ramps
+from sordino.sensitivity.location import Location, Ramps
 from sordino.statistics.fit import Drawn, Fit, Located, smoothness
 from sordino.statistics.port import LEVEL, Answer, Context, Groups, Priced
 from sordino.statistics.reach import Price, length_grid, one_unit, per_group, per_row

@@ -16,7 +16,7 @@ from sordino.mechanisms.multinomial_regression import MultinomialRegression
 from sordino.privacy.number import as_positive
 from sordino.schema.column import Column
 from sordino.schema.normal import canonical
-from sordino.sensitivity.psi import read_bounded
+from sordino.sensitivity.location import read_bounded
 from sordino.statistics.fingerprint import fingerprint
 from sordino.statistics.port import Context, Plain, Ways
 from sordino.statistics.regression_formula import Formula, parse

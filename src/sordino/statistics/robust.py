@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from sordino.privacy.number import as_positive
-from sordino.sensitivity.psi import PSIS, read_curve
+from sordino.sensitivity.location import PSIS, read_curve
 from sordino.statistics.fingerprint import fingerprint
 from sordino.statistics.location import LocationStep
 from sordino.statistics.port import Context, Plain, Ways
