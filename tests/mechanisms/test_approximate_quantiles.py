@@ -13,7 +13,7 @@ from sordino.lab.simulation import outcomes
 from sordino.lab.world import exact_law, neighbours
 from sordino.mechanisms import ApproximateQuantiles
 from sordino.mechanisms.approximate_quantiles import Range
-from sordino.mechanisms.spread import Spot, spread
+from sordino.mechanisms.measure import Spot, spread
 from sordino.privacy.cost import Cost
 from sordino.privacy.pld import total
 

@@ -45,7 +45,7 @@ from sordino.mechanisms import (
     catalog,
     find,
 )
-from sordino.mechanisms.naming import CONCEPTS
+from sordino.mechanisms.listing import CONCEPTS
 from sordino.privacy.number import exp_up
 from sordino.summaries.moment import Gram
 

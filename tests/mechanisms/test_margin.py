@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sordino.mechanisms import BoostedRegression
-from sordino.mechanisms.margin import RARE, blur
+from sordino.mechanisms.boosted_regression import RARE, blur
 from sordino.summaries.moment import ONE
 from sordino.summaries.product import answer, quantised
 

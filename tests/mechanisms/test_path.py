@@ -5,8 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sordino.mechanisms.cell import rank_cells
-from sordino.mechanisms.measure import Measure
+from sordino.mechanisms.measure import Measure, rank_cells
 from sordino.mechanisms.path import between, chances, prefix
 from sordino.summaries.totals import rank_window
 

@@ -21,10 +21,9 @@ from sordino.mechanisms import (
     NoisyDescent,
     NormalEquations,
 )
-from sordino.mechanisms.estimate import whole_theta
+from sordino.mechanisms.estimate import root_down, root_up, whole_theta
 from sordino.mechanisms.gaussian import largest_mu
 from sordino.mechanisms.normal_equations import solved, swapped
-from sordino.mechanisms.portion import root_down, root_up
 from sordino.noise import draw
 from sordino.session.own import owned
 from sordino.summaries.moment import FINE, LARGEST

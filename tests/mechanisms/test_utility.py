@@ -10,7 +10,7 @@ from scipy.special import ndtri
 from sordino.lab import simulate
 from sordino.lab.world import exact_law
 from sordino.mechanisms import Gaussian, PartitionSelection, QuantileExponential, Smooth, Stability, StableHistogram, StableMode
-from sordino.mechanisms.acceptance import UNIT, acceptance
+from sordino.mechanisms.stability import UNIT, acceptance
 from sordino.privacy.discrete import DiscreteLaplace
 from sordino.summaries.totals import rank_window
 

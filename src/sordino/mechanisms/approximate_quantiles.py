@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from sordino.errors import QueryError
 from sordino.mechanisms.joint_exponential import as_levels
 from sordino.mechanisms.listing import claim, listed
-from sordino.mechanisms.measure import Measure
+from sordino.mechanisms.measure import Measure, Spot, SpotCells, Spread, Stretch, spread
 from sordino.mechanisms.quantile_exponential import WEIGHT_ERROR, QuantileExponential
-from sordino.mechanisms.spread import Spot, SpotCells, Spread, Stretch, spread
 from sordino.privacy.certificate import Certificate
 from sordino.privacy.cost import Cost
 from sordino.privacy.discrete import Categorical, UniformInteger

@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino.errors import QueryError
-from sordino.mechanisms.cell import RankCells, rank_cells
 from sordino.mechanisms.listing import claim, listed
-from sordino.mechanisms.measure import Measure
+from sordino.mechanisms.measure import Measure, RankCells, rank_cells
 from sordino.mechanisms.path import Paths, chances
 from sordino.mechanisms.quantile_exponential import WIDEST, QuantileExponential
 from sordino.privacy.certificate import Certificate

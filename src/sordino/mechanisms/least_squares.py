@@ -13,11 +13,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino.errors import QueryError
-from sordino.mechanisms.estimate import Curvature, Equation, Estimate, inside, whole_theta
+from sordino.mechanisms.estimate import (
+    UNIT,
+    Curvature,
+    Equation,
+    Estimate,
+    LaplacePortions,
+    Portions,
+    inside,
+    located,
+    portions,
+    root_up,
+    whole_theta,
+)
 from sordino.mechanisms.laplace import as_dimension
 from sordino.mechanisms.listing import claim, listed
 from sordino.mechanisms.normal_equations import as_rows, columns
-from sordino.mechanisms.portion import UNIT, LaplacePortions, Portions, located, portions, root_up
 from sordino.privacy.certificate import Certificate
 from sordino.privacy.number import as_delta, as_epsilon
 from sordino.privacy.relation import Relation

@@ -13,12 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino.errors import QueryError
-from sordino.mechanisms.estimate import Estimate, whole_theta
+from sordino.mechanisms.estimate import UNIT, Estimate, LaplacePortions, Portions, located, portions, root_up, whole_theta
 from sordino.mechanisms.laplace import as_dimension
 from sordino.mechanisms.listing import claim, listed
 from sordino.mechanisms.moment_model import MomentModel, weighed
 from sordino.mechanisms.normal_equations import as_rows, columns
-from sordino.mechanisms.portion import UNIT, LaplacePortions, Portions, located, portions, root_up
 from sordino.privacy.certificate import Certificate
 from sordino.privacy.number import as_delta, as_epsilon
 from sordino.privacy.relation import Relation

@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 
 from sordino.errors import QueryError
 from sordino.mechanisms.boosted_regression import BoostedRegression
-from sordino.mechanisms.estimate import Curvature, Equation, Estimate, inside, whole_theta
+from sordino.mechanisms.estimate import UNIT, Curvature, Equation, Estimate, Portions, inside, located, root_up, whole_theta
 from sordino.mechanisms.listing import claim, listed
 from sordino.mechanisms.normal_equations import columns
-from sordino.mechanisms.portion import UNIT, Portions, located, root_up
 from sordino.privacy.certificate import Certificate
 from sordino.privacy.number import as_delta, as_epsilon, as_positive
 from sordino.privacy.relation import Relation

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino.errors import QueryError
+from sordino.mechanisms.estimate import UNIT, Portions, root_up
 from sordino.mechanisms.laplace import as_dimension
 from sordino.mechanisms.listing import claim, listed
 from sordino.mechanisms.normal_equations import as_rows, columns
-from sordino.mechanisms.portion import UNIT, Portions, root_up
 from sordino.privacy.certificate import Certificate
 from sordino.privacy.number import as_delta, as_epsilon, as_positive
 from sordino.privacy.relation import Relation

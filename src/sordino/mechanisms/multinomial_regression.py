@@ -13,12 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino.errors import QueryError
-from sordino.mechanisms.estimate import Estimate, whole_theta
+from sordino.mechanisms.estimate import UNIT, Estimate, located, whole_theta
 from sordino.mechanisms.listing import listed
 from sordino.mechanisms.logistic_regression import HESSIAN, LARGEST, SEARCH, SLOPE, LogisticRegression, Rounds
 from sordino.mechanisms.moment_model import MomentModel, weighed
 from sordino.mechanisms.normal_equations import columns
-from sordino.mechanisms.portion import UNIT, located
 from sordino.summaries import Ask, Draw
 from sordino.summaries.moment import FINE, LINK, ONE, Gradient, Outer
 

@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino.errors import QueryError
-from sordino.mechanisms.estimate import whole_theta
+from sordino.mechanisms.estimate import UNIT, Portions, located, root_up, whole_theta
 from sordino.mechanisms.laplace import as_dimension, check_scale
 from sordino.mechanisms.listing import claim, listed
 from sordino.mechanisms.normal_equations import as_rows, columns
-from sordino.mechanisms.portion import UNIT, Portions, located, root_up
 from sordino.privacy.certificate import Certificate
 from sordino.privacy.cost import Cost
 from sordino.privacy.families import LaplaceLaw

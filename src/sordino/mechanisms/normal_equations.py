@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino.errors import QueryError
-from sordino.mechanisms.estimate import Curvature, Equation, Estimate, inside
+from sordino.mechanisms.estimate import UNIT, Curvature, Equation, Estimate, Portions, inside, located, root_up
 from sordino.mechanisms.laplace import as_dimension
 from sordino.mechanisms.listing import claim, listed
-from sordino.mechanisms.portion import UNIT, Portions, located, root_up
 from sordino.privacy.certificate import Certificate
 from sordino.privacy.number import as_delta, as_epsilon, as_positive
 from sordino.privacy.relation import Relation

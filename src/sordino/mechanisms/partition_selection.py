@@ -9,10 +9,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from sordino.mechanisms.acceptance import UNIT, acceptance
 from sordino.mechanisms.listing import claim, listed
 from sordino.mechanisms.selection import as_reach
-from sordino.mechanisms.stability import coin_witness
+from sordino.mechanisms.stability import UNIT, acceptance, coin_witness
 from sordino.privacy.certificate import Certificate
 from sordino.privacy.cost import Cost
 from sordino.privacy.discrete import Bernoulli

@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from sordino.privacy.discrete import Categorical
 from sordino.summaries import Draw
 
-__all__ = ["Paths", "Visit", "chances"]
+__all__ = ["PathVisit", "Paths", "chances"]
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 TOP = 600.0  # the largest weight of a draw is e^600, so that the smallest may be e^-700
 
 
-class Visit(NamedTuple):
+class PathVisit(NamedTuple):
     """This many consecutive levels in one cell."""
 
     cell: int
@@ -152,7 +152,7 @@ class Paths:
         """The log-weights of the states of the last level, with the way back to zero."""
         return np.asarray(self.states[-1].weight - self.rate * np.abs(self.states[-1].offset))
 
-    def draw(self, draw: Draw) -> tuple[Visit, ...]:
+    def draw(self, draw: Draw) -> tuple[PathVisit, ...]:
         """One path by its weight, from the last level back: always as many draws as there are levels, then as many again."""
         level, visits = self.levels, []
         at = draw(Categorical(chances(self.last)))
@@ -165,7 +165,7 @@ class Paths:
             chosen = draw(Categorical(chances(weight)))
             ends = np.cumsum([stop - start for start, stop in came])
             before = int(np.searchsorted(ends, chosen, "right"))
-            visits.append(Visit(cell, level - before))
+            visits.append(PathVisit(cell, level - before))
             level, at = before, came[before][1] + chosen - int(ends[before])
         return tuple(reversed(visits))
 

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino.errors import QueryError
-from sordino.mechanisms.acceptance import UNIT, acceptance_with_value
 from sordino.mechanisms.laplace import on_grid
 from sordino.mechanisms.listing import claim, listed
+from sordino.mechanisms.stability import UNIT, acceptance_with_value
 from sordino.pictures import Picture, steps
 from sordino.privacy.certificate import Certificate
 from sordino.privacy.cost import Cost

@@ -8,8 +8,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, cast
 
-from sordino.mechanisms.acceptance import UNIT
 from sordino.mechanisms.partition_selection import PartitionSelection
+from sordino.mechanisms.stability import UNIT
 from sordino.mechanisms.stable_histogram import StableHistogram
 from sordino.privacy.certificate import Part
 from sordino.statistics.bins import noise_radius, noise_rmse, stable_histogram

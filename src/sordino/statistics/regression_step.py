@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 
 from sordino.mechanisms.boosted_regression import BoostedRegression
-from sordino.mechanisms.estimate import Estimate
+from sordino.mechanisms.estimate import Estimate, root_up
 from sordino.mechanisms.least_squares import LeastSquares
 from sordino.mechanisms.logistic_regression import LogisticRegression
 from sordino.mechanisms.m_regression import MRegression
 from sordino.mechanisms.normal_equations import NormalEquations, solved
-from sordino.mechanisms.portion import root_up
 from sordino.privacy.certificate import Part
 from sordino.privacy.relation import Relation
 from sordino.statistics.port import LEVEL, Answer, Context, Groups, Priced
