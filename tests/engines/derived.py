@@ -11,9 +11,23 @@ from sordino.lab.awkward_expressions import AGES, DAYS, FINES, FLAGS, MOMENTS, O
 from sordino.lab.awkward_tables import COLUMNS
 from sordino.lab.reference_value import evaluate, typed
 from sordino.schema.column import Column
-from sordino.schema.derived import derive
-from sordino.schema.expression import PARTS, Arithmetic, Call, Case, Cast, Constant, Expression, Leaf, Part, Truth
-from sordino.schema.predicate import Compare, IsNull, Literal, Name
+from sordino.schema.expression import (
+    PARTS,
+    Arithmetic,
+    Call,
+    Case,
+    Cast,
+    Compare,
+    Constant,
+    DatePart,
+    Expression,
+    IsNull,
+    Leaf,
+    Literal,
+    Name,
+    Truth,
+)
+from sordino.schema.interval import derive
 
 
 def made(expression: Expression, row: dict[str, Any]) -> Any:
@@ -48,7 +62,7 @@ def grow(dice: random.Random, depth: int = 3, leaves: tuple[Leaf, ...] = LEAVES)
             lambda: Call(dice.choice(["abs", "floor", "ceil"]), (part(),)),
             lambda: Call("round", (part(),), dice.choice([0, 1, 3])),
             lambda: Call(dice.choice(["least", "greatest", "coalesce"]), (part(), part())),
-            lambda: Part(dice.choice(PARTS), part()),
+            lambda: DatePart(dice.choice(PARTS), part()),
             lambda: Cast(part(), *dice.choice([("int",), ("float",), ("decimal", 2), ("bool",), ("date",), ("timestamp",)])),
             lambda: Case(((condition, part()),), dice.choice([None, part()])),
             lambda: Truth(condition),

@@ -18,8 +18,8 @@ from sordino.lab.awkward_tables import COLUMNS, HOSTILE, SIDES, awkward
 from sordino.lab.reference_engine import Reference
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
+from sordino.schema.expression import And, Between, Compare, In, IsNull, Like, Literal, Name, Not, Or, Predicate
 from sordino.schema.frame import Frame
-from sordino.schema.predicate import And, Between, Compare, In, IsNull, Like, Literal, Name, Not, Or, Predicate
 from sordino.summaries.totals import Item, Totals
 
 from .everything import everything

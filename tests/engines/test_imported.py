@@ -203,7 +203,7 @@ from sordino.engines.source import find_source
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
 from sordino.schema.frame import Frame
-from sordino.schema.predicate import Like, Name
+from sordino.schema.expression import Like, Name
 from sordino.summaries.totals import Item, Totals
 from pathlib import Path
 

@@ -14,8 +14,7 @@ from sordino.lab.awkward_tables import AGE, COLUMNS, PERSON, WARD, awkward, pers
 from sordino.lab.reference_engine import Reference
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
-from sordino.schema.frame import Frame
-from sordino.schema.join import Join
+from sordino.schema.frame import Frame, Join
 from sordino.summaries.totals import Item, Totals
 
 from .everything import everything

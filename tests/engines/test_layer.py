@@ -34,11 +34,24 @@ from sordino.lab.awkward_tables import AGE, COLUMNS, PERSON, WEIGHT, awkward, pe
 from sordino.lab.reference_engine import Reference
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
-from sordino.schema.derived import derive
-from sordino.schema.expression import Arithmetic, Call, Case, Cast, Constant, Expression, Leaf
+from sordino.schema.expression import (
+    And,
+    Arithmetic,
+    Call,
+    Case,
+    Cast,
+    Compare,
+    Constant,
+    Expression,
+    IsNull,
+    Leaf,
+    Like,
+    Literal,
+    Name,
+    Not,
+)
 from sordino.schema.frame import Frame
-from sordino.schema.interval import fit, fit_column, fit_predicate
-from sordino.schema.predicate import And, Compare, IsNull, Like, Literal, Name, Not
+from sordino.schema.interval import derive, fit, fit_column, fit_predicate
 
 from .derived import grow, legal, made
 from .everything import everything

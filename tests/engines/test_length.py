@@ -19,8 +19,8 @@ from sordino.lab.awkward_tables import PERSON, person
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
 from sordino.schema.declaration import declare
+from sordino.schema.expression import Compare, Like, Literal, Name
 from sordino.schema.frame import Frame
-from sordino.schema.predicate import Compare, Like, Literal, Name
 from sordino.summaries.totals import Item, Totals
 
 from .test_conformance import stored

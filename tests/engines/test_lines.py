@@ -11,7 +11,7 @@ import pytest
 from sordino.engines.source import open_source
 from sordino.errors import QueryError
 from sordino.schema.column import Column
-from sordino.schema.delimited import Delimited, delimited
+from sordino.schema.declaration import Delimited, delimited
 
 PERSON, AGE, CITY = Column("person", "id"), Column("age", "int", bounds=(0, 120)), Column("city", "cat")
 COLUMNS = (PERSON, AGE, CITY)

@@ -9,7 +9,7 @@ from sordino.errors import QueryError
 from sordino.plan.dataset import Allowance, read_dataset
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
-from sordino.schema.delimited import Delimited
+from sordino.schema.declaration import Delimited
 
 EXAMPLE = """[dataset]
 format = 2

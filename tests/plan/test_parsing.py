@@ -14,7 +14,7 @@ from schema.worlds import COLUMNS, VALUES, holds, leaf
 from sordino.errors import QueryError
 from sordino.plan.parsing import parse_predicate, predicate_of
 from sordino.schema.column import Column
-from sordino.schema.predicate import And, Between, Compare, In, IsNull, Like, Literal, Name, Not, Or
+from sordino.schema.expression import And, Between, Compare, In, IsNull, Like, Literal, Name, Not, Or
 from sordino.schema.spelling import describe
 
 AGE, SEX, INCOME, BORN, SEEN, SMOKER = (Name(name) for name in ("age", "sex", "income", "born", "seen", "smoker"))

@@ -7,7 +7,7 @@ from sordino.errors import QueryError
 from sordino.plan.parsing import parse_predicate
 from sordino.plan.query import Query
 from sordino.schema.column import Column
-from sordino.schema.predicate import And
+from sordino.schema.expression import And
 from sordino.statistics.port import Counted
 
 from .fakes import COUNT, MEDIAN, Fake

@@ -16,11 +16,9 @@ from sordino.plan.scope import Catalogue
 from sordino.plan.select import read_select
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
-from sordino.schema.derived import derive
-from sordino.schema.expression import PARTS, Arithmetic, Call, Case, Cast, Constant, Leaf, Part, Truth
-from sordino.schema.interval import fit
-from sordino.schema.join import Public
-from sordino.schema.predicate import Compare, IsNull, Literal, Name
+from sordino.schema.expression import PARTS, Arithmetic, Call, Case, Cast, Compare, Constant, DatePart, IsNull, Leaf, Literal, Name, Truth
+from sordino.schema.frame import Public
+from sordino.schema.interval import derive, fit
 from sordino.schema.spelling import describe, phrase
 from sordino.statistics.presence import Present
 from sordino.statistics.spread import Variance
@@ -57,9 +55,9 @@ EXPRESSIONS = [
     ("CAST(age AS DOUBLE)", Cast(AGE, "float")),
     ("age::DECIMAL(9,2)", Cast(AGE, "decimal", 2)),
     ("TRY_CAST(price AS INTEGER)", Cast(PRICE, "int")),
-    ("EXTRACT(year FROM born)", Part("year", BORN)),
-    ("MONTH(born)", Part("month", BORN)),
-    ("DAYOFWEEK(born)", Part("dow", BORN)),
+    ("EXTRACT(year FROM born)", DatePart("year", BORN)),
+    ("MONTH(born)", DatePart("month", BORN)),
+    ("DAYOFWEEK(born)", DatePart("dow", BORN)),
     ("ABS(age - 5)", Call("abs", (Arithmetic("-", AGE, Constant(5)),))),
     ("ROUND(income, 2)", Call("round", (INCOME,), 2)),
     ("CEILING(price)", Call("ceil", (PRICE,))),
@@ -92,7 +90,7 @@ def any_expression(dice, depth=3):
         lambda: Call(dice.choice(["abs", "floor", "ceil"]), (part(),)),
         lambda: Call("round", (part(),), dice.choice([0, 2])),
         lambda: Call(dice.choice(["least", "greatest", "coalesce"]), (part(), part())),
-        lambda: Part(dice.choice(PARTS), dice.choice([SEEN, Cast(BORN, "timestamp"), Constant(NEW_YEAR)])),
+        lambda: DatePart(dice.choice(PARTS), dice.choice([SEEN, Cast(BORN, "timestamp"), Constant(NEW_YEAR)])),
         lambda: Arithmetic("-", BORN, dice.choice([Cast(SEEN, "date"), Constant(dt.date(2000, 2, 3))])),
         lambda: Cast(part(), *dice.choice([("int",), ("float",), ("decimal", 2)])),
         lambda: Case(((flat(dice, 2), part()), (flat(dice, 1), Constant(None))), dice.choice([None, part()])),

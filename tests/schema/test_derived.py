@@ -14,11 +14,28 @@ from sordino.errors import QueryError
 from sordino.lab.awkward_tables import POOL
 from sordino.lab.reference_value import kind
 from sordino.schema.column import Column
-from sordino.schema.derived import MOST_VALUES, derive, extent, values
-from sordino.schema.expression import Arithmetic, Call, Case, Cast, Constant, Leaf, Part, Truth, leaves, reads
+from sordino.schema.expression import (
+    And,
+    Arithmetic,
+    Call,
+    Case,
+    Cast,
+    Compare,
+    Constant,
+    DatePart,
+    IsNull,
+    Leaf,
+    Literal,
+    Name,
+    Not,
+    Or,
+    Truth,
+    leaves,
+    names,
+    reads,
+)
 from sordino.schema.extent import Extent
-from sordino.schema.interval import fit, fit_column, fit_predicate
-from sordino.schema.predicate import And, Compare, IsNull, Literal, Name, Not, Or, names
+from sordino.schema.interval import MOST_VALUES, derive, extent, fit, fit_column, fit_predicate, values
 
 AGE, KIDS, INCOME, PRICE, BORN, SEEN, SEX, SMOKER = (
     Leaf(COLUMNS[name]) for name in ("age", "kids", "income", "price", "born", "seen", "sex", "smoker")
@@ -75,8 +92,8 @@ BOUNDS = [
     (Call("greatest", (INCOME, Constant(5))), "float", (5.0, 1e6)),
     (Call("greatest", (AGE, KIDS)), "int", (0, 120)),
     (Call("coalesce", (KIDS, Constant(99))), "int", (0, 99)),
-    (Part("year", BORN), "int", (1900, 2030)),
-    (Part("month", Leaf(Column("d", "date", (D(2020, 3, 5), D(2020, 7, 1))))), "int", (3, 7)),
+    (DatePart("year", BORN), "int", (1900, 2030)),
+    (DatePart("month", Leaf(Column("d", "date", (D(2020, 3, 5), D(2020, 7, 1))))), "int", (3, 7)),
     (Cast(INCOME, "int"), "int", (0, 1_000_000)),
     (Cast(PRICE, "int"), "int", (0, 999)),
     (Cast(BORN, "timestamp"), "timestamp", (M("1900-01-01"), M("2030-01-01"))),
@@ -133,9 +150,9 @@ WRONG = [
     (Arithmetic("+", SMOKER, AGE), "SRD-203", "CAST a bool AS INT"),
     (Arithmetic("-", SEEN, SEEN), "SRD-203", "subtract two dates"),
     (Arithmetic("+", AGE, Constant(None)), "SRD-203", "Use numbers"),
-    (Part("year", AGE), "SRD-203", "declared as date"),
-    (Part("hour", BORN), "SRD-203", "Only a timestamp"),
-    (Part("year", Leaf(Column("d", "date"))), "SRD-202", "Declare bounds"),
+    (DatePart("year", AGE), "SRD-203", "declared as date"),
+    (DatePart("hour", BORN), "SRD-203", "Only a timestamp"),
+    (DatePart("year", Leaf(Column("d", "date"))), "SRD-202", "Declare bounds"),
     (Cast(SEX, "int"), "SRD-203", "Declare the column's type"),
     (Cast(AGE, "date"), "SRD-203", "Declare the column's type"),
     (Case(((OLD, AGE),), SEX), "SRD-203", "CAST them to one"),

@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from sordino.schema.column import Column
-from sordino.schema.horizon import HORIZON, unbounded
+from sordino.schema.frame import HORIZON, unbounded
 
 
 def test_numbers_without_bounds_reach_to_the_horizon():

@@ -2,7 +2,7 @@
 
 import time
 
-from sordino.schema.nearest import nearest
+from sordino.schema.value import nearest
 
 
 def test_the_closest_name_is_offered_whatever_its_case():

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sordino.plan.parsing import parse_predicate
+from sordino.schema.expression import And, Compare, Literal, Name, Not, Or
 from sordino.schema.normal import canonical, constant, encode
-from sordino.schema.predicate import And, Compare, Literal, Name, Not, Or
 
 from .worlds import COLUMNS, form_holds, holds, predicates, rows
 

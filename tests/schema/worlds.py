@@ -8,7 +8,7 @@ from fractions import Fraction
 from hypothesis import strategies as st
 
 from sordino.schema.column import Column
-from sordino.schema.predicate import And, Between, Compare, In, IsNull, Like, Literal, Name, Not, Or
+from sordino.schema.expression import And, Between, Compare, In, IsNull, Like, Literal, Name, Not, Or
 
 D = dt.date
 M = lambda text: dt.datetime.fromisoformat(text).replace(tzinfo=dt.UTC)  # noqa: E731  a constructor in one letter, as for D

@@ -32,8 +32,8 @@ from sordino.lab.engine_case import CASES
 from sordino.lab.engine_check import SALT, checked, values
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
+from sordino.schema.expression import Like, Name
 from sordino.schema.frame import Frame
-from sordino.schema.predicate import Like, Name
 from sordino.summaries.totals import Item, Ranks, Totals, rank_window
 
 ROWS, VALUE = Item("rows"), Column("v", "int", bounds=(0, 2**61))

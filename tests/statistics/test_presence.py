@@ -10,7 +10,7 @@ from statistics_world import Copies, World, context, income, seeded
 
 from sordino import statistics as st
 from sordino.schema.column import Column
-from sordino.schema.predicate import IsNull, Name, Not
+from sordino.schema.expression import IsNull, Name, Not
 from sordino.statistics.bernstein import Bernstein
 from sordino.statistics.moments import MomentsStep
 from sordino.statistics.presence import Present

@@ -20,7 +20,7 @@ import typer
 
 from sordino.cli.door import door
 from sordino.errors import QueryError
-from sordino.schema.delimited import Delimited
+from sordino.schema.declaration import Delimited
 
 __all__ = ["fit", "import_files", "imported", "init", "near"]
 

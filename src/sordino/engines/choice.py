@@ -7,7 +7,7 @@ from typing import Any
 from sordino.engines.source import open_source
 from sordino.errors import QueryError
 from sordino.schema.column import Column
-from sordino.schema.delimited import Delimited
+from sordino.schema.declaration import Delimited
 
 __all__ = ["ENGINES", "open_engine"]
 

@@ -12,8 +12,7 @@ from sordino.engines.array import text_of
 from sordino.engines.value import FINE, date_text, decimal_text, id_of, moment_text, quoted, real
 from sordino.errors import QueryError
 from sordino.schema.column import Column
-from sordino.schema.expression import Truth, reads
-from sordino.schema.predicate import And, Between, Compare, In, IsNull, Like, Literal, Name, Not, Or, Predicate
+from sordino.schema.expression import And, Between, Compare, In, IsNull, Like, Literal, Name, Not, Or, Predicate, Truth, reads
 
 __all__ = ["Typed", "names", "rendered"]
 

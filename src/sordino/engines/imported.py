@@ -27,7 +27,7 @@ from sordino.engines.scan import Scan, Source, broken, mapped, written
 from sordino.engines.spill import Spill
 from sordino.engines.value import HASHED, Field, quoted
 from sordino.schema.column import Column
-from sordino.schema.delimited import Delimited
+from sordino.schema.declaration import Delimited
 
 __all__ = ["Imported", "Wanted", "find_import", "needs_import", "write_import"]
 

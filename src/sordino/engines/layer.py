@@ -14,12 +14,10 @@ from typing import Any
 from sordino.engines.filter import rendered
 from sordino.engines.value import date_text, grid_of, moment_text, quoted, real
 from sordino.errors import QueryError
-from sordino.schema.arithmetic import TINY
 from sordino.schema.column import Column
-from sordino.schema.derived import derive, extent
-from sordino.schema.expression import Arithmetic, Call, Case, Cast, Constant, Expression, Leaf, Part, Truth, parts
-from sordino.schema.extent import EXACT, LOG_GRID, Extent
-from sordino.schema.predicate import Name
+from sordino.schema.expression import Arithmetic, Call, Case, Cast, Constant, DatePart, Expression, Leaf, Name, Truth, parts
+from sordino.schema.extent import EXACT, LOG_GRID, TINY, Extent
+from sordino.schema.interval import derive, extent
 
 __all__ = ["Layers"]
 
@@ -86,7 +84,7 @@ class Layers:
                 return f"floor(ln({_as(self._operand(item), 'float', 0)}) * {real(LOG_GRID)} + 5e-1) / {real(LOG_GRID)}"
             case Call(word, (item,), digits):
                 return _rounded(word, self._operand(item), digits)
-            case Part(word, item):
+            case DatePart(word, item):
                 return _part(word, self._operand(item))
             case Cast(item):
                 return _cast(self._operand(item), found)

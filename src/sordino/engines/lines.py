@@ -9,7 +9,7 @@ from typing import Any
 from sordino.engines.scan import Scan
 from sordino.engines.value import Field, quoted
 from sordino.schema.column import Column
-from sordino.schema.delimited import Delimited
+from sordino.schema.declaration import Delimited
 
 __all__ = ["Csv"]
 

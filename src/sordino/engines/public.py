@@ -14,11 +14,9 @@ from sordino.engines.source import open_source
 from sordino.engines.value import typed
 from sordino.errors import QueryError
 from sordino.schema.column import Column
-from sordino.schema.declaration import complete
-from sordino.schema.delimited import Delimited
-from sordino.schema.join import Public
-from sordino.schema.nearest import nearest
-from sordino.schema.value import shown
+from sordino.schema.declaration import Delimited, complete
+from sordino.schema.frame import Public
+from sordino.schema.value import nearest, shown
 
 __all__ = ["MOST_ROWS", "read_public"]
 

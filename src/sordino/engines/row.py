@@ -12,8 +12,7 @@ from sordino.engines.value import Field, typed
 from sordino.errors import QueryError
 from sordino.schema.column import Column
 from sordino.schema.expression import reads
-from sordino.schema.frame import Frame
-from sordino.schema.join import Join
+from sordino.schema.frame import Frame, Join
 
 __all__ = ["Rows", "held", "mentioned", "used"]
 

@@ -14,7 +14,7 @@ from sordino.engines.duckdb import DuckDB
 from sordino.engines.lines import Csv
 from sordino.engines.scan import Database, Held, Parquet, Source, broken
 from sordino.schema.column import Column
-from sordino.schema.delimited import Delimited
+from sordino.schema.declaration import Delimited
 
 __all__ = ["find_source", "open_source"]
 

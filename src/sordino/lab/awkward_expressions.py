@@ -8,10 +8,28 @@ from fractions import Fraction
 from sordino.lab.awkward_tables import AGE, BORN, CITIES, FINE, PERSON, PRICE, SEEN, SMOKER, WARD, WEIGHT, person
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
-from sordino.schema.derived import derive
-from sordino.schema.expression import PARTS, Arithmetic, Call, Case, Cast, Constant, Expression, Leaf, Part, Truth
+from sordino.schema.expression import (
+    PARTS,
+    And,
+    Arithmetic,
+    Call,
+    Case,
+    Cast,
+    Compare,
+    Constant,
+    DatePart,
+    Expression,
+    IsNull,
+    Leaf,
+    Like,
+    Literal,
+    Name,
+    Not,
+    Or,
+    Truth,
+)
 from sordino.schema.frame import Frame
-from sordino.schema.predicate import And, Compare, IsNull, Like, Literal, Name, Not, Or
+from sordino.schema.interval import derive
 
 __all__ = ["DERIVED", "EXPRESSIONS", "GROUPS", "SOLO", "name"]
 
@@ -61,8 +79,8 @@ EXPRESSIONS: list[Expression] = [
     Call("coalesce", (AGES, WARDS, Constant(7))),
     Call("coalesce", (PRICES, AGES)),
     Call("coalesce", (SUM, WEIGHTS)),
-    *(Part(word, MOMENTS) for word in PARTS),
-    *(Part(word, DAYS) for word in PARTS[:6]),
+    *(DatePart(word, MOMENTS) for word in PARTS),
+    *(DatePart(word, DAYS) for word in PARTS[:6]),
     *(Cast(item, "int") for item in (PRICES, WEIGHTS, FLAGS, minus(Constant(0), PRICES), Arithmetic("*", WEIGHTS, HALF))),
     *(Cast(item, "float") for item in (AGES, PRICES, FLAGS)),
     *(Cast(item, "decimal", 1) for item in (AGES, PRICES, WEIGHTS, FLAGS)),
@@ -83,7 +101,7 @@ SOLO = [derive(item) for item in EXPRESSIONS]
 BANDS = derive(Case(((OLD, Constant("old")), (Compare(">=", Name("age"), Literal(1)), Constant("young")))))
 TENS = derive(Call("floor", (Arithmetic("/", AGES, Constant(10)),)))
 WHOLE = derive(Truth(OLD))
-YEARS = derive(Part("year", DAYS))
+YEARS = derive(DatePart("year", DAYS))
 PLACES = derive(Call("coalesce", (TOWNS, Constant("unknown"))))
 SPLIT = derive(Case(((OLD, TOWNS),), Constant("young")))
 GROUPS = {"bands": (BANDS,), "tens": (TENS,), "truth": (WHOLE,), "years": (YEARS,), "places": (PLACES, WHOLE), "split": (SPLIT,)}
@@ -92,7 +110,7 @@ LATER = Call("greatest", (DAYS, Cast(MOMENTS, "date")))
 DERIVED = {
     "numbers": Frame(PrivacyUnit(), columns=(derive(SUM), derive(NESTED), derive(Arithmetic("*", AGES, WEIGHTS))), counted=(OLD,)),
     "people": Frame(person(2, 1), PERSON, where=SMALL, columns=(derive(RATE), derive(Call("round", (WEIGHTS,), 1)))),
-    "calendar": Frame(person(2, 1), PERSON, columns=(derive(STAY), derive(Part("isodow", MOMENTS)), derive(LATER))),
+    "calendar": Frame(person(2, 1), PERSON, columns=(derive(STAY), derive(DatePart("isodow", MOMENTS)), derive(LATER))),
     "bands": Frame(person(2, 2), PERSON, by=(BANDS,), columns=(AGE, derive(SUM))),
     "places": Frame(PrivacyUnit(), by=(PLACES, WHOLE), columns=(AGE,)),
 }

@@ -7,11 +7,9 @@ from fractions import Fraction
 from sordino.lab.awkward_tables import AGE, PERSON, PRICE, person
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
-from sordino.schema.derived import derive
-from sordino.schema.expression import Arithmetic, Leaf
-from sordino.schema.frame import Frame
-from sordino.schema.join import Join, Public
-from sordino.schema.predicate import Compare, Literal, Name
+from sordino.schema.expression import Arithmetic, Compare, Leaf, Literal, Name
+from sordino.schema.frame import Frame, Join, Public
+from sordino.schema.interval import derive
 
 __all__ = ["BEDS", "BESIDE", "JOINED", "WARDS", "WITHIN"]
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
+from sordino.schema.expression import And, Between, Compare, In, IsNull, Like, Literal, Name, Not, Or
 from sordino.schema.frame import Frame
-from sordino.schema.predicate import And, Between, Compare, In, IsNull, Like, Literal, Name, Not, Or
 
 NAN, INF = float("nan"), float("inf")
 PERSON = Column("person", "id")

@@ -20,8 +20,8 @@ from sordino.lab.awkward_joins import JOINED
 from sordino.lab.awkward_tables import AGE, CITY, COLUMNS, FRAMES, INF, NAN, PERSON, awkward, person
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
+from sordino.schema.expression import And, Between, Compare, In, IsNull, Like, Literal, Name, Not, Or
 from sordino.schema.frame import Frame
-from sordino.schema.predicate import And, Between, Compare, In, IsNull, Like, Literal, Name, Not, Or
 
 __all__ = ["CASES", "EngineCase"]
 

@@ -17,9 +17,8 @@ import numpy as np
 from sordino.lab.reference_moment import naive_moment
 from sordino.lab.reference_value import EPOCH, evaluate, exact, steps, text, truth, typed
 from sordino.schema.column import Column, coarse_shift
-from sordino.schema.derived import derive
-from sordino.schema.frame import Frame
-from sordino.schema.join import Join
+from sordino.schema.frame import Frame, Join
+from sordino.schema.interval import derive
 from sordino.sensitivity.distance import canonical
 from sordino.summaries.moment import Gradient, Gram, Lengths, Outer
 from sordino.summaries.request import Window

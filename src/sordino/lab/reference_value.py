@@ -15,8 +15,28 @@ from fractions import Fraction
 from typing import Any
 
 from sordino.schema.column import Column
-from sordino.schema.expression import Arithmetic, Call, Case, Cast, Constant, Expression, Leaf, Part, Truth
-from sordino.schema.predicate import And, Between, Compare, In, IsNull, Like, Literal, Name, Not, Or, Predicate
+from sordino.schema.expression import (
+    And,
+    Arithmetic,
+    Between,
+    Call,
+    Case,
+    Cast,
+    Compare,
+    Constant,
+    DatePart,
+    Expression,
+    In,
+    IsNull,
+    Leaf,
+    Like,
+    Literal,
+    Name,
+    Not,
+    Or,
+    Predicate,
+    Truth,
+)
 from sordino.schema.value import as_day, as_moment
 
 __all__ = ["EPOCH", "Lookup", "evaluate", "exact", "kind", "steps", "text", "truth", "typed"]
@@ -49,7 +69,7 @@ def kind(expression: Expression) -> str:
             return "decimal" if digits and kind(item) != "int" else "int"
         case Call(_, items):
             return wider([kind(item) for item in items])
-        case Part():
+        case DatePart():
             return "int"
         case Cast(_, to):
             return to
@@ -88,7 +108,7 @@ def evaluate(expression: Expression, value: Lookup) -> Any:
         case Call(word, (item,), digits):
             found = evaluate(item, value)
             return None if found is None else rounded(word, found, digits)
-        case Part(word, item):
+        case DatePart(word, item):
             found = evaluate(item, value)
             return None if found is None else dated(word, found)
         case Cast(item, to, scale):

@@ -15,8 +15,8 @@ from sordino.plan.literal import Constant, constant_of, convert
 from sordino.plan.refusal import refuse_node
 from sordino.plan.tree import bare, chain, only
 from sordino.schema.column import Column
+from sordino.schema.expression import And, Between, Compare, In, IsNull, Like, Literal, Name, Not, Or, Predicate
 from sordino.schema.normal import MIRRORED
-from sordino.schema.predicate import And, Between, Compare, In, IsNull, Like, Literal, Name, Not, Or, Predicate
 from sordino.schema.spelling import spell
 from sordino.schema.value import shown
 

@@ -19,11 +19,9 @@ from sordino.plan.upgrade import new_lines
 from sordino.privacy.number import as_delta, as_epsilon
 from sordino.privacy.relation import PrivacyUnit, Relation
 from sordino.schema.column import Column
-from sordino.schema.declaration import declare
-from sordino.schema.delimited import KEYS as WRITTEN
-from sordino.schema.delimited import Delimited, delimited
-from sordino.schema.nearest import nearest
-from sordino.schema.value import is_text, shown
+from sordino.schema.declaration import CSV_KEYS as WRITTEN
+from sordino.schema.declaration import Delimited, declare, delimited
+from sordino.schema.value import is_text, nearest, shown
 
 __all__ = ["FORMAT", "Allowance", "Dataset", "Source", "read_dataset", "read_text"]
 

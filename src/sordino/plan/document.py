@@ -10,8 +10,7 @@ from typing import Any, NoReturn, TypeVar
 
 from sordino.errors import QueryError
 from sordino.plan.location import line_of, to_text
-from sordino.schema.nearest import nearest
-from sordino.schema.value import is_text, shown
+from sordino.schema.value import is_text, nearest, shown
 
 __all__ = ["Document"]
 

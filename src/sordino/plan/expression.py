@@ -16,10 +16,8 @@ from sordino.plan.rewrite import allow, refuse, refuse_part
 from sordino.plan.scope import Scope
 from sordino.plan.tree import bare
 from sordino.schema.column import Column
-from sordino.schema.derived import derive, extent
-from sordino.schema.expression import PARTS, Arithmetic, Call, Case, Cast, Constant, Expression, Leaf, Part, Truth, parts
-from sordino.schema.interval import fit
-from sordino.schema.predicate import Predicate
+from sordino.schema.expression import PARTS, Arithmetic, Call, Case, Cast, Constant, DatePart, Expression, Leaf, Predicate, Truth, parts
+from sordino.schema.interval import derive, extent, fit
 from sordino.schema.value import is_text
 
 __all__ = ["DEEPEST", "LARGEST", "Expressions"]
@@ -94,12 +92,12 @@ class Expressions:
             return _cast(inner(node.this), node.args["to"])
         if kind in DATED:
             allow(node, "this")
-            return Part(DATED[kind], inner(node.this))
+            return DatePart(DATED[kind], inner(node.this))
         if kind is exp.Extract:
             word = str(node.this.this).lower() if isinstance(node.this, exp.Var) else ""
             if word not in PARTS:
                 refuse("a part of a date outside the subset", f"Use {', '.join(part.upper() for part in PARTS)}.")
-            return Part(word, inner(node.expression))
+            return DatePart(word, inner(node.expression))
         if kind in (exp.Abs, exp.Floor, exp.Ceil):
             allow(node, "this")
             return Call({exp.Abs: "abs", exp.Floor: "floor"}.get(kind, "ceil"), (inner(node.this),))

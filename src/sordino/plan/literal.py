@@ -11,7 +11,7 @@ from sqlglot import exp
 from sordino.errors import QueryError
 from sordino.plan.tree import bare
 from sordino.schema.column import Column
-from sordino.schema.predicate import Literal
+from sordino.schema.expression import Literal
 from sordino.schema.value import as_day, as_moment, as_number, is_text, shown
 
 __all__ = ["MOMENTS", "Constant", "constant_of", "convert"]

@@ -17,11 +17,10 @@ from sordino.plan.condition import read_predicate
 from sordino.plan.refusal import DEPTH, LENGTH, check_tokens, refuse_node
 from sordino.plan.tree import bare, only
 from sordino.schema.column import Column
-from sordino.schema.nearest import nearest
+from sordino.schema.expression import Predicate
 from sordino.schema.normal import canonical
-from sordino.schema.predicate import Predicate
 from sordino.schema.spelling import describe, spell
-from sordino.schema.value import is_text, shown
+from sordino.schema.value import is_text, nearest, shown
 
 __all__ = ["canonical", "describe", "parse_predicate", "predicate_of"]
 

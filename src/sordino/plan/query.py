@@ -13,13 +13,11 @@ from sordino.errors import QueryError
 from sordino.privacy.number import as_positive
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
-from sordino.schema.derived import MOST_VALUES
-from sordino.schema.horizon import unbounded as wide
-from sordino.schema.interval import fit_column
-from sordino.schema.join import Join
-from sordino.schema.nearest import nearest
-from sordino.schema.predicate import And, Predicate
-from sordino.schema.value import is_text, shown
+from sordino.schema.expression import And, Predicate
+from sordino.schema.frame import Join
+from sordino.schema.frame import unbounded as wide
+from sordino.schema.interval import MOST_VALUES, fit_column
+from sordino.schema.value import is_text, nearest, shown
 from sordino.statistics.port import Context, Statistic
 
 __all__ = ["MOST_CELLS", "Query"]

@@ -11,9 +11,8 @@ from sordino.plan.binding import context, frame
 from sordino.plan.query import Query
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
-from sordino.schema.expression import leaves, reads
+from sordino.schema.expression import leaves, names, reads
 from sordino.schema.normal import canonical, constant, encode
-from sordino.schema.predicate import names
 from sordino.schema.spelling import phrase
 from sordino.schema.value import is_text, shown
 from sordino.statistics.average import Mean

@@ -10,11 +10,10 @@ from sqlglot import exp
 from sordino.errors import QueryError
 from sordino.plan.rewrite import allow, refuse_part
 from sordino.schema.column import Column
-from sordino.schema.join import Join, Public
-from sordino.schema.nearest import nearest
-from sordino.schema.predicate import And, Predicate
+from sordino.schema.expression import And, Predicate
+from sordino.schema.frame import Join, Public
 from sordino.schema.spelling import spell
-from sordino.schema.value import shown
+from sordino.schema.value import nearest, shown
 
 __all__ = ["Catalogue", "Scope", "joined"]
 

@@ -22,8 +22,8 @@ from sordino.plan.source import Sources
 from sordino.plan.statement import parse_statement
 from sordino.plan.tree import bare
 from sordino.schema.column import Column
-from sordino.schema.derived import derive
-from sordino.schema.predicate import names
+from sordino.schema.expression import names
+from sordino.schema.interval import derive
 from sordino.schema.value import shown
 from sordino.statistics.port import Statistic
 

@@ -14,10 +14,9 @@ from sordino.plan.rewrite import SHAPE, allow, refuse, refuse_part
 from sordino.plan.scope import Catalogue, Scope
 from sordino.plan.tree import bare, chain
 from sordino.schema.column import Column
-from sordino.schema.join import Join, Public
-from sordino.schema.nearest import nearest
+from sordino.schema.frame import Join, Public
 from sordino.schema.spelling import spell
-from sordino.schema.value import shown
+from sordino.schema.value import nearest, shown
 
 __all__ = ["Sources"]
 

@@ -3,6 +3,8 @@
 A type is declared, or follows from the rest of the declaration: numeric bounds mean "float" (also when both bounds are whole: the fine grid
 of a float loses nothing on whole numbers, while the grid of an int would cut fractions off), bounds that are dates or datetimes mean "date"
 or "timestamp", keys mean "cat", or "int" or "bool" when every key is one.
+
+How a CSV file is written, as its owner declares it. Nothing of it is guessed from the lines.
 """
 
 from __future__ import annotations
@@ -10,17 +12,15 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, NoReturn
 
 from sordino.errors import QueryError
-from sordino.schema.column import LENGTH, SHAPES, Column
-from sordino.schema.constant import as_constant, as_keys, check_bounds
-from sordino.schema.nearest import nearest
-from sordino.schema.value import as_number, is_text, shown
+from sordino.schema.column import LENGTH, SHAPES, Column, as_constant, as_keys, check_bounds
+from sordino.schema.value import as_number, is_text, nearest, shown
 
-__all__ = ["KEYS", "complete", "declare"]
+__all__ = ["CSV_KEYS", "KEYS", "Delimited", "complete", "declare", "delimited"]
 
 KEYS = ("type", "bounds", "values", "keys", "resolution", "nulls", "shape", "access", "max_length")
 WORDS = ("int", "float", "decimal(p,s)", "bool", "date", "timestamp", "cat", "string", "id")
@@ -210,3 +210,48 @@ def _wide(column: Column) -> Column:
 
 def _refuse(name: str, what: str, fix: str) -> NoReturn:
     raise QueryError("SRD-204", f"column {shown(name)} {what}", fix, column=name)
+
+
+ENCODINGS = ("utf-8", "latin-1", "utf-16")
+MARKS = ",;\t|:^~"
+
+
+@dataclass(frozen=True)
+class Delimited:
+    """A line is a row, so that no line can change another, unless `multiline` says that a quoted field may hold line breaks.
+
+    `delimiter` None is a comma, and a tab for .tsv. With the decimal mark "," the text 1,5 is a number and 1.5 is not.
+    """
+
+    delimiter: str | None = None
+    encoding: str = "utf-8"
+    decimal: str = "."
+    multiline: bool = False
+
+    def mark(self, path: str) -> str:
+        """What is between two fields of this file."""
+        name = path.lower().removesuffix(".gz")
+        return self.delimiter or ("\t" if name.endswith(".tsv") else ",")
+
+
+CSV_KEYS = tuple(Delimited.__dataclass_fields__)
+
+
+def delimited(said: Mapping[str, Any]) -> Delimited:
+    """The declaration from its words, or an error with the fix."""
+    if not isinstance(said, Mapping):
+        raise QueryError("SRD-204", f"csv is {shown(said)}.", 'Give a dict: csv={"delimiter": ";", "decimal": ","}.')
+    for word in said:
+        if word not in CSV_KEYS:
+            raise QueryError("SRD-204", f"csv has the unknown key {shown(word)}.", nearest(word, CSV_KEYS, "keys"), key=str(word))
+    found = Delimited(**said)
+    mark = found.delimiter
+    if mark is not None and (not isinstance(mark, str) or len(mark) != 1 or mark not in MARKS):
+        raise QueryError("SRD-204", f"the delimiter is {shown(mark)}.", "Use one of , ; | : ^ ~ or a tab.", key="delimiter")
+    if found.encoding not in ENCODINGS:
+        raise QueryError("SRD-204", f"the encoding is {shown(found.encoding)}.", f"Use one of {', '.join(ENCODINGS)}.", key="encoding")
+    if found.decimal not in (".", ","):
+        raise QueryError("SRD-204", f"the decimal mark is {shown(found.decimal)}.", 'Use "." or ",".', key="decimal")
+    if not isinstance(found.multiline, bool):
+        raise QueryError("SRD-204", f"multiline is {shown(found.multiline)}.", "Write true or false.", key="multiline")
+    return found

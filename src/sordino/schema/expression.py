@@ -1,4 +1,7 @@
-"""The algebra of expressions: what a derived column may be made of, as plain values. An engine renders it; no analyst text reaches one."""
+"""The algebra of expressions: what a derived column may be made of, as plain values. An engine renders it; no analyst text reaches one.
+
+The algebra of filters: what a WHERE may say, as plain values. An engine renders it; no analyst text ever reaches one.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,124 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sordino.schema.predicate import Predicate, names
-
 if TYPE_CHECKING:
     from sordino.schema.column import Column
 
 __all__ = [
-    "CALLS", "PARTS", "Arithmetic", "Call", "Case", "Cast", "Constant", "Expression", "Leaf", "Part", "Truth",
-    "conditions", "leaves", "parts", "reads",
-]  # fmt: skip
+    "CALLS",
+    "PARTS",
+    "And",
+    "Arithmetic",
+    "Between",
+    "Call",
+    "Case",
+    "Cast",
+    "Compare",
+    "Constant",
+    "DatePart",
+    "Expression",
+    "In",
+    "IsNull",
+    "Leaf",
+    "Like",
+    "Literal",
+    "Name",
+    "Not",
+    "Or",
+    "Predicate",
+    "Truth",
+    "conditions",
+    "leaves",
+    "names",
+    "parts",
+    "reads",
+]
+
+
+@dataclass(frozen=True)
+class Name:
+    """A declared, readable column, or a derived one together with what it is made of."""
+
+    column: str
+    expression: Expression | None = None
+
+
+@dataclass(frozen=True)
+class Literal:
+    """A constant already converted to the compared column's type: int, Fraction, bool, str, date or datetime (UTC)."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
+class Compare:
+    """left op right with op one of = <> < <= > >= ; each side a Name or a Literal."""
+
+    op: str
+    left: Name | Literal
+    right: Name | Literal
+
+
+@dataclass(frozen=True)
+class Between:
+    item: Name
+    low: Literal
+    high: Literal
+
+
+@dataclass(frozen=True)
+class In:
+    item: Name
+    values: tuple[Literal, ...]
+
+
+@dataclass(frozen=True)
+class Like:
+    """SQL LIKE with % and _ on a text column; no escape character."""
+
+    item: Name
+    pattern: str
+
+
+@dataclass(frozen=True)
+class IsNull:
+    item: Name
+
+
+@dataclass(frozen=True)
+class Not:
+    part: Predicate
+
+
+@dataclass(frozen=True)
+class And:
+    parts: tuple[Predicate, ...]
+
+
+@dataclass(frozen=True)
+class Or:
+    parts: tuple[Predicate, ...]
+
+
+Predicate = Compare | Between | In | Like | IsNull | Not | And | Or
+
+
+def names(predicate: Predicate) -> tuple[Name, ...]:
+    """The columns a filter mentions, each once, in the order it mentions them."""
+    found: list[Name] = []
+    stack: list[Predicate] = [predicate]
+    while stack:
+        match stack.pop():
+            case Not(part):
+                stack.append(part)
+            case And(parts) | Or(parts):
+                stack.extend(reversed(parts))
+            case Compare(_, left, right):
+                found += [side for side in (left, right) if isinstance(side, Name)]
+            case Between(item) | In(item) | Like(item) | IsNull(item):
+                found.append(item)
+    return tuple(dict.fromkeys(found))
+
 
 CALLS = ("abs", "floor", "ceil", "round", "least", "greatest", "coalesce", "ln")
 PARTS = ("year", "quarter", "month", "day", "dow", "isodow", "hour", "minute", "second")
@@ -53,7 +165,7 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Part:
+class DatePart:
     """One of `PARTS` of a date or timestamp; dow counts from 0 on Sunday, isodow from 1 on Monday."""
 
     word: str
@@ -84,7 +196,7 @@ class Case:
     otherwise: Expression | None = None
 
 
-Expression = Leaf | Constant | Arithmetic | Call | Part | Cast | Truth | Case
+Expression = Leaf | Constant | Arithmetic | Call | DatePart | Cast | Truth | Case
 
 
 def conditions(expression: Expression) -> tuple[Predicate, ...]:
@@ -106,7 +218,7 @@ def parts(expression: Expression) -> Iterator[Expression]:
             yield from (left, right)
         case Call(_, items):
             yield from items
-        case Part(_, item) | Cast(item):
+        case DatePart(_, item) | Cast(item):
             yield item
         case Case(branches, otherwise):
             yield from (value for _, value in branches)

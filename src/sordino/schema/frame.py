@@ -1,15 +1,60 @@
-"""The rows one release looks at: filter, groups, columns and the privacy unit, all public facts."""
+"""The rows one release looks at: filter, groups, columns and the privacy unit, all public facts.
+
+Public tables beside a private one: every private row meets at most one public row, so a join adds nobody and no rows.
+
+What stands for the bounds of a number column that has none: so wide that they say nothing, so public that they leak nothing.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
-from sordino.schema.join import Join
-from sordino.schema.predicate import Predicate
+from sordino.schema.expression import Predicate
 
-__all__ = ["Frame"]
+__all__ = ["HORIZON", "Frame", "Join", "Public", "unbounded"]
+
+
+@dataclass(frozen=True, eq=False)
+class Public:
+    """A table anybody may read, held in memory: one row per value of its unique columns. Numbers and dates are text of their type."""
+
+    name: str
+    columns: Mapping[str, Column]
+    unique: tuple[str, ...]
+    rows: Mapping[str, Sequence[int | str | None]] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True)
+class Join:
+    """A public table matched by equality on all its unique columns.
+
+    `name` tells two joins of one table apart; its columns are then called name.column. `on` pairs the name of a column at hand with a
+    unique column. With `outer` rows without a match stay and have nulls there, otherwise they drop out.
+
+    Theorem. The joined table has at most one row for each row before, whatever the private table holds; a person's rows and the unit's
+    column are the same, so every bound on a person's contribution stays.
+    Proof. Values of the unique columns occur once, because an engine groups the public rows by them first; equality on all of them meets
+    at most one. QED
+    """
+
+    name: str
+    table: Public
+    on: tuple[tuple[str, str], ...]
+    outer: bool = False
+
+    @property
+    def columns(self) -> dict[str, Column]:
+        """The public columns as a question names them. A row without a match has null there, whatever stands in for null in the table."""
+        named = {f"{self.name}.{name}": column for name, column in self.table.columns.items()}
+        return {name: replace(column, name=name, nulls="drop") for name, column in named.items()}
+
+    def own(self, name: str) -> str:
+        """What the public table calls one of these columns."""
+        return name.removeprefix(f"{self.name}.")
 
 
 @dataclass(frozen=True)
@@ -43,3 +88,20 @@ class Frame:
                 return None
             groups = [(*group, key) for group in groups for key in column.keys]
         return tuple(groups)
+
+
+HORIZON = 2**40
+FINE = Fraction(1, 2**12)
+
+
+def unbounded(column: Column) -> Column:
+    """The column between -2^40 and 2^40, floats in steps of 2^-12 where no resolution is declared.
+
+    Quantiles can be found there, because their price grows with the logarithm of the width at most; sums and means cannot.
+    Other types than int, float and decimal, and columns with bounds, are left as they are.
+    """
+    if column.bounds is not None or column.type not in ("int", "float", "decimal") or column.expression is not None:
+        return column
+    wide = replace(column, bounds=(-HORIZON, HORIZON))
+    wide = replace(wide, resolution=column.resolution or FINE) if column.type == "float" else wide
+    return wide if wide.grid().width <= 2**53 else column

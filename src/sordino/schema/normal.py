@@ -11,7 +11,7 @@ import json
 from fractions import Fraction
 from typing import Any
 
-from sordino.schema.predicate import And, Between, Compare, In, IsNull, Like, Literal, Name, Not, Or, Predicate
+from sordino.schema.expression import And, Between, Compare, In, IsNull, Like, Literal, Name, Not, Or, Predicate
 
 __all__ = ["MIRRORED", "NEGATED", "canonical", "constant", "encode"]
 

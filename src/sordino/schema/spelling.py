@@ -7,8 +7,28 @@ import re
 from fractions import Fraction
 from typing import Any
 
-from sordino.schema.expression import Arithmetic, Call, Case, Cast, Constant, Expression, Leaf, Part, Truth
-from sordino.schema.predicate import And, Between, Compare, In, IsNull, Like, Literal, Name, Not, Or, Predicate
+from sordino.schema.expression import (
+    And,
+    Arithmetic,
+    Between,
+    Call,
+    Case,
+    Cast,
+    Compare,
+    Constant,
+    DatePart,
+    Expression,
+    In,
+    IsNull,
+    Leaf,
+    Like,
+    Literal,
+    Name,
+    Not,
+    Or,
+    Predicate,
+    Truth,
+)
 
 __all__ = ["RESERVED", "describe", "number_text", "phrase", "spell"]
 
@@ -66,7 +86,7 @@ def phrase(expression: Expression) -> str:
             return f"{_part(left)} {op} {_part(right)}"
         case Call(word, items, digits):
             return f"{word.upper()}({', '.join([*map(phrase, items), *([str(digits)] if digits else [])])})"
-        case Part(word, item):
+        case DatePart(word, item):
             return f"EXTRACT({word.upper()} FROM {phrase(item)})"
         case Cast(item, kind, scale):
             return f"CAST({phrase(item)} AS {KINDS.get(kind) or f'DECIMAL(18,{scale})'})"

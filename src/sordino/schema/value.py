@@ -1,16 +1,21 @@
-"""Constants at the door: what an owner or analyst writes becomes an exact number, a day or a moment, or nothing."""
+"""Constants at the door: what an owner or analyst writes becomes an exact number, a day or a moment, or nothing.
+
+The name somebody probably meant.
+"""
 
 from __future__ import annotations
 
 import datetime as dt
 import math
 import re
+from collections.abc import Iterable
 from decimal import Decimal
+from difflib import get_close_matches
 from fractions import Fraction
 from numbers import Rational
 from typing import Any
 
-__all__ = ["EPOCH", "LARGEST", "as_day", "as_moment", "as_number", "is_text", "shown"]
+__all__ = ["EPOCH", "LARGEST", "as_day", "as_moment", "as_number", "is_text", "nearest", "shown"]
 
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 LARGEST = 10**300  # beyond it a double is about to overflow, and nobody's income is there
@@ -80,3 +85,16 @@ def as_moment(value: Any) -> dt.datetime | None:
         return value.replace(tzinfo=dt.UTC) if value.tzinfo is None else value.astimezone(dt.UTC)
     except (ValueError, OverflowError):
         return None
+
+
+def nearest(name: object, known: Iterable[str], kind: str = "names") -> str:
+    """A hint for an unknown name: the closest known one, or the known ones, or that there are none."""
+    names = [item for item in known if len(item) <= 200][:1000]
+    folded = {item.casefold(): item for item in reversed(names)}
+    close = get_close_matches(str(name)[:200].casefold(), folded, n=1, cutoff=0.6)
+    if close:
+        return f"Did you mean {shown(folded[close[0]])}?"
+    if not names:
+        return f"There are no {kind}."
+    listed = ", ".join(shown(item) for item in names[:12])
+    return f"Known {kind}: {listed}{', ...' if len(names) > 12 else ''}."

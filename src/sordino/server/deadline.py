@@ -34,9 +34,8 @@ from sordino.errors import SordinoError
 from sordino.plan.dataset import Dataset
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import LENGTH, Column
-from sordino.schema.expression import Expression, conditions, parts
+from sordino.schema.expression import And, Expression, In, Like, Not, Or, Predicate, conditions, names, parts
 from sordino.schema.frame import Frame
-from sordino.schema.predicate import And, In, Like, Not, Or, Predicate, names
 from sordino.server.problem import Refusal
 from sordino.server.record import record
 from sordino.session.execute import measure, rehearse

@@ -22,7 +22,7 @@ from sordino.plan.dataset import Dataset, read_dataset
 from sordino.plan.scope import Catalogue
 from sordino.plan.select import read_select
 from sordino.schema.declaration import complete
-from sordino.schema.nearest import nearest
+from sordino.schema.value import nearest
 from sordino.session.query import Query
 from sordino.session.table import Table
 

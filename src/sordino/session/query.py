@@ -22,7 +22,7 @@ from sordino.plan.query import Query as Question
 from sordino.plan.recall import question, recall_key
 from sordino.privacy.number import as_delta, as_epsilon, as_positive
 from sordino.schema.column import Column
-from sordino.schema.predicate import Predicate
+from sordino.schema.expression import Predicate
 from sordino.schema.spelling import describe
 from sordino.schema.value import shown
 from sordino.session.execute import execute

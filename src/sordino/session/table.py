@@ -20,10 +20,9 @@ from sordino.plan.scope import Catalogue
 from sordino.plan.select import read_select
 from sordino.privacy.relation import PrivacyUnit, Relation
 from sordino.schema.column import Column
-from sordino.schema.declaration import complete, declare
-from sordino.schema.delimited import delimited
-from sordino.schema.join import Public
-from sordino.schema.predicate import Predicate
+from sordino.schema.declaration import complete, declare, delimited
+from sordino.schema.expression import Predicate
+from sordino.schema.frame import Public
 from sordino.schema.value import shown
 from sordino.session.batch import Batch, as_batch
 from sordino.session.query import Query

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from sordino import statistics
 from sordino.errors import builds
 from sordino.schema.column import Column
-from sordino.schema.predicate import Predicate
+from sordino.schema.expression import Predicate
 from sordino.statistics import Statistic
 from sordino.statistics.custom import Custom
 

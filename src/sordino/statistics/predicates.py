@@ -12,8 +12,8 @@ import numpy as np
 
 from sordino.errors import QueryError
 from sordino.privacy.certificate import Part
+from sordino.schema.expression import Predicate
 from sordino.schema.normal import canonical
-from sordino.schema.predicate import Predicate
 from sordino.schema.value import shown
 from sordino.statistics.added import Added, AddedGaussian, quieter
 from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Priced, Ways

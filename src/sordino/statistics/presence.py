@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from sordino.schema.expression import Expression
-from sordino.schema.predicate import IsNull, Name, Not
+from sordino.schema.expression import Expression, IsNull, Name, Not
 from sordino.statistics.port import Context, Plain, Step
 from sordino.statistics.reach import Reach
 from sordino.statistics.rows import CountStep

@@ -13,11 +13,9 @@ from typing import Any
 from sordino.errors import QueryError
 from sordino.mechanisms.multinomial_regression import MOST
 from sordino.schema.column import Column
-from sordino.schema.derived import derive
-from sordino.schema.expression import Arithmetic, Call, Case, Constant, Expression, Leaf, reads
-from sordino.schema.nearest import nearest
-from sordino.schema.predicate import And, Compare, In, Literal, Name, Predicate
-from sordino.schema.value import shown
+from sordino.schema.expression import And, Arithmetic, Call, Case, Compare, Constant, Expression, In, Leaf, Literal, Name, Predicate, reads
+from sordino.schema.interval import derive
+from sordino.schema.value import nearest, shown
 
 __all__ = ["Formula", "Part", "parse"]
 
