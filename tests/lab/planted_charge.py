@@ -21,9 +21,9 @@ from sordino.privacy.certificate import Part
 from sordino.privacy.cost import Cost
 from sordino.privacy.discrete import Categorical, DiscreteLaplace
 from sordino.statistics.added import Added
+from sordino.statistics.budget_split import Plan
 from sordino.statistics.evaluation import Evaluation
 from sordino.statistics.ranks import JointStep, RankStep
-from sordino.statistics.share import Plan
 from sordino.summaries import KeyCounts, Scores
 
 GROUPED = (", by public keys",)

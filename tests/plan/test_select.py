@@ -20,8 +20,8 @@ from sordino.schema.expression import PARTS, Arithmetic, Call, Case, Cast, Compa
 from sordino.schema.frame import Public
 from sordino.schema.interval import derive, fit
 from sordino.schema.spelling import describe, phrase
-from sordino.statistics.presence import Present
-from sordino.statistics.spread import Variance
+from sordino.statistics.column_variance import Variance
+from sordino.statistics.row_count import Present
 
 PERSON = PrivacyUnit("person", max_rows=3, max_groups=2)
 TOWNS = Public("towns", {"sex": Column("sex", "cat"), "size": Column("size", "int", (0, 9))}, ("sex",), {"sex": ["f"], "size": [3]})

@@ -21,8 +21,8 @@ from sordino.noise import draw
 from sordino.privacy.discrete import Bernoulli, Categorical
 from sordino.session.execute import execute
 from sordino.session.release import Release
-from sordino.statistics.bins import BinsStep
-from sordino.statistics.read import tally
+from sordino.statistics.histograms import BinsStep
+from sordino.statistics.reach import tally
 from sordino.summaries.totals import Totals
 
 HIDDEN = -(10**6)  # a noisy count no threshold shows

@@ -14,7 +14,7 @@ from sordino import statistics as st
 from sordino.mechanisms.gaussian import largest_mu
 from sordino.schema.column import Column
 from sordino.statistics.added import AddedGaussian
-from sordino.statistics.averages import ROW
+from sordino.statistics.column_mean import ROW
 from sordino.statistics.reach import Reach
 from sordino.summaries.totals import GroupTotals
 

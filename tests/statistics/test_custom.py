@@ -22,9 +22,9 @@ from sordino.privacy.witness import weighted_laplace
 from sordino.schema.column import Column
 from sordino.sensitivity.scale import ScaleLadder
 from sordino.statistics.applied import Applied
+from sordino.statistics.applied_fit import Resize
+from sordino.statistics.custom import fingerprint
 from sordino.statistics.evaluation import Evaluation, called, plain
-from sordino.statistics.fingerprint import fingerprint
-from sordino.statistics.resize import Resize
 from sordino.summaries import Refused
 
 COLUMN = Column("x", "int", (0, 100))

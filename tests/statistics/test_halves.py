@@ -12,11 +12,11 @@ import pytest
 from statistics_world import context
 
 from sordino.schema.column import Column
-from sordino.statistics.bernstein import Bernstein
-from sordino.statistics.halves import Halves
+from sordino.statistics.column_sum import SumStep
+from sordino.statistics.column_variance import Bernstein
 from sordino.statistics.known import Known, KnownVariance
+from sordino.statistics.moments import Halves
 from sordino.statistics.port import Context
-from sordino.statistics.total import SumStep
 
 TOP = 3
 COLUMN = Column("x", "int", (-1, 2))

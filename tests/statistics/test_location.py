@@ -16,7 +16,7 @@ from sordino.lab.world import law_of, loss, neighbours
 from sordino.privacy.relation import Relation
 from sordino.schema.column import Column
 from sordino.sensitivity.location import read_curve
-from sordino.statistics.location import LocationStep
+from sordino.statistics.robust import LocationStep
 
 COLUMN = Column("x", "float", (-10_000, 10_000))
 SMALL = Column("x", "int", (0, 3))

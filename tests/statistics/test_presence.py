@@ -11,11 +11,10 @@ from statistics_world import Copies, World, context, income, seeded
 from sordino import statistics as st
 from sordino.schema.column import Column
 from sordino.schema.expression import IsNull, Name, Not
-from sordino.statistics.bernstein import Bernstein
+from sordino.statistics.budget_split import bundles, plan_steps
+from sordino.statistics.column_variance import Bernstein, Variance
 from sordino.statistics.moments import MomentsStep
-from sordino.statistics.presence import Present
-from sordino.statistics.share import bundles, plan_steps
-from sordino.statistics.spread import Variance
+from sordino.statistics.row_count import Present
 
 AGE = Column("age", "int", (0, 100))
 ONE, DRAWS = Fraction(1), 5_000

@@ -12,8 +12,7 @@ from statistics_world import HUGE, Copies, World, context, income, pinned, seede
 from sordino import statistics as st
 from sordino.mechanisms import JointExponential
 from sordino.schema.column import Column
-from sordino.statistics.halving import HalvingStep, share
-from sordino.statistics.ranks import JointStep, RankStep, placed
+from sordino.statistics.ranks import HalvingStep, JointStep, RankStep, placed, share
 from sordino.summaries.totals import ALL, MOST_ROWS, Rows
 
 WORLD = income()

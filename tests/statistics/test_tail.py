@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from sordino.statistics.tail import gaussian_tail, laplace_tail, radius
+from sordino.statistics.added import gaussian_tail, laplace_tail, radius
 
 
 @pytest.mark.parametrize("scales", [(1.0,), (1.0, 1.0), (0.945, 0.055), (1.0, 0.5, 0.5), (0.3, 0.0, 2.0), (1.0, 1.0, 1.0)])

@@ -15,7 +15,7 @@ from sordino.inference.outcome import ALTERNATIVES, EPSILONS, SIMULATED, Outcome
 from sordino.mechanisms.estimate import Estimate
 from sordino.privacy.number import shown
 from sordino.session.comparison import Compared, Comparison
-from sordino.statistics.regression_step import FitStep, GroupsStep
+from sordino.statistics.regression import FitStep, GroupsStep
 
 __all__ = ["DifferenceTest", "estimates", "null", "simulated", "studentised", "t", "wald"]
 

@@ -21,7 +21,7 @@ from sordino.pictures import Picture, bars
 from sordino.privacy.number import as_delta, as_epsilon, as_positive
 from sordino.statistics.custom import Custom
 from sordino.statistics.evaluation import Evaluation, called, plain
-from sordino.statistics.fit import Fit, smoothness
+from sordino.statistics.smooth_fit import SmoothFit, smoothness
 from sordino.summaries import Held, Near, Refused
 
 __all__ = ["Approach", "Comparison", "compare"]
@@ -91,16 +91,16 @@ def compare(
     bound = _proposal(made, rows, price, failure) if propose is None else as_positive(propose, "propose")
     beta = smoothness("published", price, None, 0.0)
     fits = {
-        "smooth sensitivity": Fit("smooth", price, Fraction(0)),
-        "propose-test-release": Fit("ptr", price, failure, propose=made.bound(bound)),
-        "privately bounded sensitivity": Fit("published", price, failure, beta),
+        "smooth sensitivity": SmoothFit("smooth", price, Fraction(0)),
+        "propose-test-release": SmoothFit("ptr", price, failure, propose=made.bound(bound)),
+        "privately bounded sensitivity": SmoothFit("published", price, failure, beta),
     }
     located = made.located(rows)
     worst = statistic.global_sensitivity or made.range[1] - made.range[0]
     laplace = Laplace(price, worst)
     steps = math.floor(Fraction(truth) / laplace.step + Fraction(1, 2))
 
-    def fitted(fit: Fit) -> Callable[[], float]:
+    def fitted(fit: SmoothFit) -> Callable[[], float]:
         def once() -> float:
             drawn = fit.release(located, draw)
             return math.nan if isinstance(drawn, Refused) else float(made.range[0] + drawn.value * made.step)

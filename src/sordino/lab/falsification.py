@@ -16,9 +16,9 @@ from sordino.lab.neighbourhood import Neighbourhood, Pair
 from sordino.lab.report import as_html, as_json, say
 from sordino.pictures import Picture, bars
 from sordino.privacy.relation import Relation
+from sordino.statistics.applied import reach_of
 from sordino.statistics.custom import Custom
 from sordino.statistics.evaluation import Evaluation, called, plain, values
-from sordino.statistics.fixed import reach_of
 
 __all__ = ["Falsification", "Witness", "falsify", "walked"]
 

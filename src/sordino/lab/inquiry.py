@@ -20,8 +20,8 @@ from sordino.noise import draw
 from sordino.session.query import Query
 from sordino.session.settled import Settled
 from sordino.session.table import Table, table
-from sordino.statistics.bins import BinsStep
-from sordino.statistics.peak import StableStep
+from sordino.statistics.column_mode import StableStep
+from sordino.statistics.histograms import BinsStep
 
 __all__ = ["DELTA", "question_cases"]
 

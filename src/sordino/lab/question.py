@@ -17,8 +17,8 @@ from sordino import statistics
 from sordino.errors import QueryError
 from sordino.lab.population import PROPOSE
 from sordino.session.query import Query
-from sordino.statistics.presence import Present
 from sordino.statistics.rank_test import RankTest
+from sordino.statistics.row_count import Present
 from sordino.statistics.second_moment import KINDS, Pair
 
 __all__ = ["PLACES", "Question", "examples", "questions"]

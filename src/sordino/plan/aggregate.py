@@ -17,10 +17,10 @@ from sordino.plan.tree import bare
 from sordino.schema.column import Column
 from sordino.schema.spelling import spell
 from sordino.schema.value import shown
+from sordino.statistics.column_variance import Variance
 from sordino.statistics.port import Statistic
-from sordino.statistics.presence import Present
+from sordino.statistics.row_count import Present
 from sordino.statistics.second_moment import Pair
-from sordino.statistics.spread import Variance
 
 __all__ = ["Aggregates"]
 

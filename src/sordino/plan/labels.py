@@ -8,8 +8,8 @@ from fractions import Fraction
 
 from sordino.plan.query import Query
 from sordino.schema.normal import encode
+from sordino.statistics.column_quantile import Position
 from sordino.statistics.port import Statistic
-from sordino.statistics.position import Position
 
 __all__ = ["Labels", "labels_of"]
 

@@ -15,7 +15,7 @@ from sordino.schema.expression import leaves, names, reads
 from sordino.schema.normal import canonical, constant, encode
 from sordino.schema.spelling import phrase
 from sordino.schema.value import is_text, shown
-from sordino.statistics.average import Mean
+from sordino.statistics.column_mean import Mean
 from sordino.statistics.port import Statistic
 
 __all__ = ["FORMAT", "question", "question_format_1", "recall_key"]

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 from sordino.errors import QueryError
 from sordino.session.verbs import Verbs
 from sordino.statistics import Statistic
-from sordino.statistics.average import Mean
+from sordino.statistics.column_mean import Mean
+from sordino.statistics.column_mode import Mode
+from sordino.statistics.column_quantile import Quantile
+from sordino.statistics.column_sum import Sum
+from sordino.statistics.column_variance import Variance
 from sordino.statistics.extreme import Extreme
-from sordino.statistics.peak import Mode
-from sordino.statistics.position import Quantile
-from sordino.statistics.rows import Count
-from sordino.statistics.spread import Variance
-from sordino.statistics.total import Sum
-from sordino.statistics.units import CountUnits
+from sordino.statistics.row_count import Count, CountUnits
 
 if TYPE_CHECKING:
     from sordino.remote.connection import RemoteQuery

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from sordino.errors import QueryError
 from sordino.privacy.number import as_epsilon, as_positive, shown
 from sordino.statistics import mean, variance
-from sordino.statistics.presence import Present
+from sordino.statistics.row_count import Present
 
 if TYPE_CHECKING:
     from sordino.session.preview import Preview

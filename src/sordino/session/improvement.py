@@ -16,9 +16,9 @@ from sordino.session.card import Card
 from sordino.session.price import LEAST, Wish, ceiling, price
 from sordino.session.release import Release
 from sordino.statistics.added import Added
+from sordino.statistics.column_sum import SumStep
 from sordino.statistics.port import LEVEL
-from sordino.statistics.rows import CountStep
-from sordino.statistics.total import SumStep
+from sordino.statistics.row_count import CountStep
 
 if TYPE_CHECKING:
     from sordino.session.query import Query

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from sordino.errors import QueryError
 from sordino.mechanisms.normal_equations import Equations, solved
 from sordino.privacy.number import shown
+from sordino.statistics.regression import Setting, placement
 from sordino.statistics.regression_formula import parse
-from sordino.statistics.regression_setting import Setting, placement
 from sordino.statistics.second_moment import SecondMoments
 from sordino.summaries.moment import COARSE
 

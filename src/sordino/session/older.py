@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from sordino.plan.binding import context
 from sordino.plan.recall import question_format_1, recall_key
 from sordino.session.release import Release
-from sordino.statistics.average import Mean
+from sordino.statistics.column_mean import Mean
 
 if TYPE_CHECKING:
     from sordino.session.query import Query

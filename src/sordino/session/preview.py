@@ -17,7 +17,7 @@ from sordino.privacy.number import as_epsilon
 from sordino.session.about import about_plan, lost
 from sordino.session.forecast import Forecast, Outlook, outlook
 from sordino.session.price import Offer, Wish, price
-from sordino.statistics.average import Mean, mean
+from sordino.statistics.column_mean import Mean, mean
 from sordino.statistics.port import LEVEL
 
 if TYPE_CHECKING:

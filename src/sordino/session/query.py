@@ -39,10 +39,9 @@ from sordino.session.verbs import TableVerbs
 from sordino.statistics import Answer, Statistic, Step, count, count_units, std
 from sordino.statistics import sum as total
 from sordino.statistics.applied import Applied
+from sordino.statistics.column_quantile import Position, as_confidence, as_interval
 from sordino.statistics.port import LEVEL
-from sordino.statistics.position import Position, as_confidence, as_interval
-from sordino.statistics.predicates import Counts
-from sordino.statistics.presence import Present
+from sordino.statistics.row_count import Counts, Present
 
 if TYPE_CHECKING:
     from sordino.session.table import Table

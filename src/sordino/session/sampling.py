@@ -15,13 +15,12 @@ from sordino.noise import draw
 from sordino.privacy.families import GaussianLaw
 from sordino.session.sample import Population, Sample
 from sordino.statistics import iqr, quantiles, std
-from sordino.statistics.average import Mean
-from sordino.statistics.position import Quantile, Quantiles
+from sordino.statistics.column_mean import Mean
+from sordino.statistics.column_quantile import Quantile, Quantiles
 from sordino.statistics.reach import grid_of
 from sordino.statistics.regression import Regression
-from sordino.statistics.robust import MEstimate
-from sordino.statistics.rows import Count
-from sordino.statistics.trimming import Trimmed
+from sordino.statistics.robust import MEstimate, Trimmed
+from sordino.statistics.row_count import Count
 
 if TYPE_CHECKING:
     from sordino.session.release import Release

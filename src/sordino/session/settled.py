@@ -23,9 +23,9 @@ from sordino.session.rehearsal import Nobody
 from sordino.session.release import Paid, Release
 from sordino.session.shape import Shape, shape
 from sordino.statistics import Answer, Context, Plan, Step, plan_steps
+from sordino.statistics.budget_split import THRIFTY
 from sordino.statistics.ends import IntervalStep
 from sordino.statistics.port import Groups
-from sordino.statistics.share import THRIFTY
 from sordino.summaries import Draw
 
 if TYPE_CHECKING:

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from sordino.schema.spelling import describe
-from sordino.statistics.averages import Means
-from sordino.statistics.bins import Histogram
-from sordino.statistics.peak import Mode
+from sordino.statistics.column_mean import Means
+from sordino.statistics.column_mode import Mode
+from sordino.statistics.column_quantile import Quantiles
+from sordino.statistics.histograms import Histogram
 from sordino.statistics.port import Statistic
-from sordino.statistics.position import Quantiles
-from sordino.statistics.predicates import Counts
 from sordino.statistics.regression import Regression
+from sordino.statistics.row_count import Counts
 from sordino.summaries import Refused
 
 if TYPE_CHECKING:

@@ -6,26 +6,20 @@ from types import FunctionType
 
 from sordino.errors import builds
 from sordino.statistics.applied import apply
-from sordino.statistics.average import mean
-from sordino.statistics.averages import means
-from sordino.statistics.bins import histogram
+from sordino.statistics.budget_split import Plan, bundles, plan_steps
+from sordino.statistics.column_mean import mean, means
+from sordino.statistics.column_mode import mode, top_k
+from sordino.statistics.column_quantile import iqr, median, quantile, quantiles
+from sordino.statistics.column_sum import sum
+from sordino.statistics.column_variance import std, variance
 from sordino.statistics.custom import statistic
 from sordino.statistics.extreme import max, min
-from sordino.statistics.peak import mode
+from sordino.statistics.histograms import histogram
 from sordino.statistics.port import Answer, Context, Counted, Statistic, Step
-from sordino.statistics.position import median, quantile, quantiles
-from sordino.statistics.predicates import counts
-from sordino.statistics.quartile import iqr
 from sordino.statistics.regression import m_regress, regress
-from sordino.statistics.robust import huber_mean, m_estimate
-from sordino.statistics.rows import count
+from sordino.statistics.robust import huber_mean, m_estimate, trimmed_mean, winsorized_mean
+from sordino.statistics.row_count import count, count_units, counts
 from sordino.statistics.second_moment import gram
-from sordino.statistics.share import Plan, bundles, plan_steps
-from sordino.statistics.spread import std, variance
-from sordino.statistics.top import top_k
-from sordino.statistics.total import sum
-from sordino.statistics.trimming import trimmed_mean, winsorized_mean
-from sordino.statistics.units import count_units
 
 __all__ = [
     "Answer",

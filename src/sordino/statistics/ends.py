@@ -14,9 +14,8 @@ from sordino.mechanisms.quantile_end import QuantileEnd
 from sordino.mechanisms.quantile_exponential import QuantileExponential
 from sordino.privacy.certificate import Part
 from sordino.statistics.port import LEVEL, Answer, Context, Groups, Step, Ways
-from sordino.statistics.ranks import Ordered, RankStep
-from sordino.statistics.reach import Price, per_row
-from sordino.statistics.several import several
+from sordino.statistics.ranks import Ordered, RankStep, several
+from sordino.statistics.reach import ReachPrice, per_row
 from sordino.summaries import Ask, Draw, Held, Window
 from sordino.summaries.totals import Ranks
 
@@ -60,7 +59,7 @@ class IntervalStep(Ordered):
         return found
 
     @cached_property
-    def end_price(self) -> Price:
+    def end_price(self) -> ReachPrice:
         return per_row(self.epsilon * END / len(self.levels), self.context)
 
     @cached_property

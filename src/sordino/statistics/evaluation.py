@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sordino.sensitivity.ladder import Ladder
 from sordino.sensitivity.order import Array
 from sordino.statistics.custom import Custom
-from sordino.statistics.fit import Located
+from sordino.statistics.smooth_fit import Located
 
 __all__ = ["Evaluation", "called", "plain", "values"]
 

@@ -16,9 +16,9 @@ from sordino.schema.column import Grid
 from sordino.sensitivity.ladder import Ladder
 from sordino.sensitivity.order import Glimpse, rank
 from sordino.sensitivity.position import quantile
-from sordino.statistics.fit import FARTHEST, Drawn, Fit, Located
 from sordino.statistics.port import LEVEL, Answer, Context, Groups, Priced
-from sordino.statistics.reach import LARGEST, Price, grid_of, per_group, public_size
+from sordino.statistics.reach import LARGEST, ReachPrice, grid_of, per_group, public_size
+from sordino.statistics.smooth_fit import FARTHEST, Drawn, Located, SmoothFit
 from sordino.summaries import Ask, Draw, Refused, Window
 from sordino.summaries.totals import Ranks
 
@@ -27,7 +27,7 @@ __all__ = ["FITTED", "FittedStep", "fitted_price"]
 FITTED = ("smooth", "published", "ptr")
 
 
-def fitted_price(epsilon: Fraction, delta: Fraction, context: Context) -> Price:
+def fitted_price(epsilon: Fraction, delta: Fraction, context: Context) -> ReachPrice:
     r"""What a mechanism proved for add_remove, or for replace at a public n, may spend in one group.
 
     Theorem. Where a replacement may change n, running the add_remove mechanism at e = epsilon/2 and delta/(1 + e^e) costs (epsilon,
@@ -38,7 +38,7 @@ def fitted_price(epsilon: Fraction, delta: Fraction, context: Context) -> Price:
     if price.relation is not Relation.REPLACE or public_size(context) is not None:
         return price
     each = min(price.epsilon / 2, Fraction(LARGEST)) if delta else price.epsilon / 2
-    return Price(each, round_down(price.delta / (1 + exp_up(each)), 40) if delta else delta, Relation.ADD_REMOVE, price.full, steps=2)
+    return ReachPrice(each, round_down(price.delta / (1 + exp_up(each)), 40) if delta else delta, Relation.ADD_REMOVE, price.full, steps=2)
 
 
 @dataclass(frozen=True)
@@ -72,13 +72,13 @@ class FittedStep(Priced):
         return grid_of(self.context, self.column)
 
     @cached_property
-    def price(self) -> Price:
+    def price(self) -> ReachPrice:
         return fitted_price(self.epsilon, self.delta, self.context)
 
     @cached_property
-    def fit(self) -> Fit:
+    def fit(self) -> SmoothFit:
         bound = None if self.context.propose is None else self.context.propose / self.grid.step
-        return Fit(self.way, self.price.epsilon, self.price.delta, propose=bound, otherwise=self.context.otherwise)
+        return SmoothFit(self.way, self.price.epsilon, self.price.delta, propose=bound, otherwise=self.context.otherwise)
 
     @cached_property
     def window(self) -> int:

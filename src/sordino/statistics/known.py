@@ -11,11 +11,10 @@ import numpy as np
 
 from sordino.errors import QueryError
 from sordino.schema.column import Grid, coarse_shift
-from sordino.statistics.added import Added
+from sordino.statistics.added import Added, Floats, radius
 from sordino.statistics.moments import BITS, Estimate, linear, scaled, unit_of
 from sordino.statistics.port import Groups
-from sordino.statistics.read import Whole, read_totals
-from sordino.statistics.tail import Floats, radius
+from sordino.statistics.reach import Whole, read_totals
 from sordino.summaries import Ask, Draw
 from sordino.summaries.totals import Item
 

@@ -19,10 +19,9 @@ from sordino.sensitivity.ladder import Ladder
 from sordino.sensitivity.middle import Ends, middle_sum, weighted_sum
 from sordino.sensitivity.order import Array
 from sordino.statistics.added import Added
-from sordino.statistics.fit import Drawn, Fit, Located, smoothness
 from sordino.statistics.port import LEVEL, Answer, Context, Groups, Priced
-from sordino.statistics.reach import Price, Reach, length_grid, one_unit, per_group, public_size
-from sordino.statistics.read import read_totals
+from sordino.statistics.reach import Reach, ReachPrice, length_grid, one_unit, per_group, public_size, read_totals
+from sordino.statistics.smooth_fit import Drawn, Located, SmoothFit, smoothness
 from sordino.summaries import Ask, Draw, Refused
 from sordino.summaries.totals import Item, Middle, Middles
 
@@ -94,12 +93,12 @@ class MiddleStep(Priced):
         return reach.added(self.epsilon * COUNT)
 
     @cached_property
-    def fit(self) -> Fit:
+    def fit(self) -> SmoothFit:
         price = self.price
-        return Fit(self.way, price.epsilon, price.delta, smoothness(self.way, price.epsilon, *self._behind()))
+        return SmoothFit(self.way, price.epsilon, price.delta, smoothness(self.way, price.epsilon, *self._behind()))
 
     @cached_property
-    def price(self) -> Price:
+    def price(self) -> ReachPrice:
         return per_group(self.epsilon if self.size is not None else self.epsilon * (1 - COUNT), self.delta, self.context)
 
     def _behind(self) -> tuple[float | None, float]:

@@ -1,23 +1,29 @@
-"""Answers computed from one drawn vector of moments: count, sum, mean, variance, std share it for one price."""
+"""Answers computed from one drawn vector of moments: count, sum, mean, variance, std share it for one price.
+
+The two halves: the sum above the lower bound and the sum below the upper bound, drawn together. Mean, sum and count in one price.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 
+from sordino.errors import QueryError
 from sordino.privacy.certificate import Part
 from sordino.schema.column import Grid
-from sordino.statistics.added import Added, AddedGaussian
-from sordino.statistics.port import LEVEL, Answer, Groups, Priced
-from sordino.statistics.read import Whole
-from sordino.statistics.tail import Floats, radius
+from sordino.statistics.added import Added, AddedGaussian, Floats, radius, ratio_interval
+from sordino.statistics.port import LEVEL, Answer, Context, Groups, Priced
+from sordino.statistics.reach import Reach, Whole, read_totals
 from sordino.summaries import Ask, Draw
+from sordino.summaries.totals import Item
 
-__all__ = ["Estimate", "Moments", "MomentsStep", "linear", "scaled", "unit_of"]
+__all__ = ["ColumnMoments", "Estimate", "Halves", "MomentsStep", "halve", "linear", "scaled", "share_of", "unit_of"]
 
 BITS = 24
 Estimate = tuple[Any, Any, Any]
@@ -45,7 +51,7 @@ def linear(raw: Floats, weights: Sequence[float], noise: Added | AddedGaussian, 
     return value, value - far, value + far
 
 
-class Moments(Protocol):
+class ColumnMoments(Protocol):
     """One drawn vector per group, and what can be computed from it. `raw` is in rows: the sum of its coordinates estimates n."""
 
     @property
@@ -62,7 +68,7 @@ class Moments(Protocol):
 class MomentsStep(Priced):
     """One statistic read off a vector of moments."""
 
-    source: Moments
+    source: ColumnMoments
     kind: str
 
     @property
@@ -107,3 +113,91 @@ class MomentsStep(Priced):
         if self.kind in ("count", "sum"):
             return self.source.rmse(self.kind, 1)
         return None if rows is None else self.source.rmse(self.kind, max(rows, 1))
+
+
+def halve(rows: Whole, total: Whole, width: int, unit: Fraction) -> Whole:
+    """(sum x, sum (W - x)) per group, in whole units."""
+    return np.stack([scaled(total, unit), scaled(rows * width - total, unit)], axis=-1)
+
+
+def share_of(raw: Floats, noise: Added | AddedGaussian, scale: float, slop: float, level: float) -> Estimate:
+    """The mean as a share of the width, with its interval; raw[..., 0] and raw[..., 1] are the drawn halves in rows."""
+
+    def scales(t: Floats) -> Sequence[Any]:
+        return (1 - t) * scale, t * scale
+
+    return ratio_interval(raw[..., 0], raw[..., 1], scales, noise.tail, slop=slop, level=level)
+
+
+@dataclass(frozen=True)
+class Halves:
+    r"""a = sum(x - L) and b = sum(U - x), with Laplace noise of scale m (U - L)/epsilon on each.
+
+    Theorem. The pair is epsilon-DP under add_remove, although n is private; under replace with scale 2 m (U - L)/epsilon, a filter
+    included. The mean is L + (U - L) a/(a + b), the number of rows (a + b)/(U - L), the sum (a U + b L)/(U - L).
+    Proof. One row moves the pair by (x - L, U - x), whose L1 norm is U - L for every x; m rows by m (U - L). Two rows differ by at most
+    2 |x - y| <= 2 (U - L). The rest is post-processing, as a + b = n (U - L) before the noise. QED
+    """
+
+    column: str
+    grid: Grid
+    epsilon: Fraction
+    context: Context
+
+    @cached_property
+    def unit(self) -> Fraction:
+        return unit_of(self.grid.width, refine=True)
+
+    @cached_property
+    def noise(self) -> Added:
+        width = Fraction(self.grid.width)
+        reach = Reach(width, 2 * width, self.context)
+        cut = 0 if self.unit.denominator == 1 else 2
+        return reach.added(self.epsilon, self.unit, cut, 2)
+
+    @property
+    def _row(self) -> float:
+        """One row in drawn units."""
+        return float(self.grid.width * self.unit)
+
+    @property
+    def scale(self) -> float:
+        """The noise of either half, in rows."""
+        return float(self.noise.scale) / self._row
+
+    def locations(self, rows: Whole, total: Whole) -> Whole:
+        return halve(rows, total, self.grid.width, self.unit)
+
+    def release(self, ask: Ask, draw: Draw, groups: Groups) -> Floats:
+        rows, total = read_totals(ask, (Item("rows", self.column), Item("sum", self.column)), groups)
+        return self.noise.around(self.locations(rows, total), draw) / self._row
+
+    def estimate(self, kind: str, raw: Floats, level: float) -> Estimate:
+        step = float(self.grid.step)
+        if kind == "count":
+            return linear(raw, (1.0, 1.0), self.noise, self.scale, level)
+        if kind == "sum":
+            return linear(raw, (self.grid.high * step, self.grid.low * step), self.noise, self.scale, level)
+        if kind == "mean":
+            low, span = float(self.grid.low * self.grid.step), self.grid.length(self.grid.width)
+            value, *ends = share_of(raw, self.noise, self.scale, (self.noise.slop + 1) / self._row, level)
+            return low + span * value, low + span * ends[0], low + span * ends[1]
+        raise QueryError("SRD-106", f"{kind!r} cannot be read off two halves.", "Ask for count, sum or mean.")
+
+    def width(self, kind: str, rows: int, level: float) -> float:
+        """The half-width before spending; for the mean at a share of 0 or 1, where it is largest."""
+        step = float(self.grid.step)
+        if kind == "count":
+            return math.ceil(radius(self.noise.tail, (self.scale, self.scale), level))
+        if kind == "sum":
+            return radius(self.noise.tail, (self.scale * self.grid.high * step, self.scale * self.grid.low * step), level)
+        return self.grid.length(self.grid.width) * min(1.0, radius(self.noise.tail, (self.scale,), level) / rows)
+
+    def rmse(self, kind: str, rows: int) -> float:
+        """Likewise: for the mean at a share of 0 or 1."""
+        step, noise = float(self.grid.step), self.noise.rmse / self._row
+        if kind == "count":
+            return math.sqrt(2) * noise
+        if kind == "sum":
+            return noise * math.hypot(self.grid.high * step, self.grid.low * step)
+        return self.grid.length(self.grid.width) * min(1.0, noise / rows)

@@ -17,8 +17,7 @@ from sordino.privacy.certificate import Part
 from sordino.privacy.relation import Relation
 from sordino.statistics.added import Added
 from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Priced, Step
-from sordino.statistics.reach import Reach, length_grid
-from sordino.statistics.read import read_totals
+from sordino.statistics.reach import Reach, length_grid, read_totals
 from sordino.summaries import Ask, Draw, Held
 from sordino.summaries.totals import MOST_ROWS, Item, Rows, Sorted
 

@@ -1,24 +1,32 @@
-"""Order statistics of a column from windows of ranks: every level drawn alone, or all of them in one draw."""
+"""Order statistics of a column from windows of ranks: every level drawn alone, or all of them in one draw.
+
+Very many quantiles of a column, by splitting its rows again and again.
+
+Several quantiles at once: which of the three ways comes first, by public facts.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+from sordino.errors import QueryError
+from sordino.mechanisms.approximate_quantiles import ApproximateQuantiles
 from sordino.mechanisms.joint_exponential import JointExponential
 from sordino.mechanisms.quantile_exponential import QuantileExponential
 from sordino.privacy.certificate import Part
 from sordino.schema.column import Grid
-from sordino.statistics.port import LEVEL, Answer, Context, Groups, Priced
-from sordino.statistics.reach import Price, grid_of, per_row
+from sordino.statistics.added import Added
+from sordino.statistics.port import LEVEL, Answer, Context, Groups, Priced, Step, Ways
+from sordino.statistics.reach import ReachPrice, grid_of, per_row, read_totals
 from sordino.summaries import Ask, Draw, Held, Window
-from sordino.summaries.totals import Ranks
+from sordino.summaries.totals import ALL, MOST_ROWS, Item, Ranks, Rows
 
-__all__ = ["SPELT", "JointStep", "Ordered", "RankStep", "placed", "quantile_mechanism", "rank_reach"]
+__all__ = ["SPELT", "HalvingStep", "JointStep", "Ordered", "RankStep", "placed", "quantile_mechanism", "rank_reach", "several"]
 
 SPELT = 12  # more levels than this are not all named
 WIDE = 2**32  # bounds this many units of the column apart say little about where the rows are
@@ -76,7 +84,7 @@ class Ordered(Priced):
         return grid_of(self.context, self.column)
 
     @cached_property
-    def price(self) -> Price:
+    def price(self) -> ReachPrice:
         """Of one group; a quantile's loss is linear in the rows of a person there."""
         return per_row(self.epsilon, self.context)
 
@@ -189,3 +197,87 @@ class JointStep(Ordered):
     def work(self) -> int:
         """A public measure of how long the sums over all tuples of one group take."""
         return self.mechanism.radius * len(self.levels) ** 2
+
+
+COUNTED = Fraction(1, 100)  # of the price, for counting the rows first
+
+
+@dataclass(frozen=True)
+class HalvingStep(Ordered):
+    r"""All levels by recursive halving, on all rows of a group, or on a random share of them where they are more than fit.
+
+    Theorem. Drawing a noisy count first, and keeping each row by its keyed hash with a share that follows from it, costs no more than
+    the count and the halving together.
+    Proof. Given the count and the key the share is a constant, and an added row is an added row or nothing. QED
+    """
+
+    @cached_property
+    def count(self) -> Added:
+        return Added(self.price.epsilon * COUNTED, self.context.limits.rows)
+
+    @cached_property
+    def mechanism(self) -> ApproximateQuantiles:
+        rows, where = self.context.limits.rows, placed(self.grid, private=self.private)
+        return ApproximateQuantiles(self.price.epsilon * (1 - COUNTED), self.levels, max_rows=rows, relation=self.price.relation, **where)
+
+    @property
+    def name(self) -> str:
+        return self._called("ApproximateQuantiles")
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return (self.price.part(self.count.certificate()), self.price.part(self.mechanism.certificate()))
+
+    def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
+        (rows,) = read_totals(ask, (Item("rows", self.column),), groups)
+        shares = tuple(share(int(n)) for n in self.count.around(rows, draw))
+        far = self.rank_width(LEVEL)
+        answers = []
+        for table in ask(Rows(self.column, groups if self.context.private_keys else None, shares=shares)):
+            drawn = self.mechanism.release(Held(table), draw)
+            answers.append(self._answer(drawn, far))
+        return answers
+
+    def rank_width(self, level: float = LEVEL) -> float:
+        """Where all rows are kept, as they are if no more are declared than fit; ranks of a share say less, and nothing is promised."""
+        thinned = (self.context.size or 0) * self.context.unit.max_rows > MOST_ROWS
+        return math.inf if thinned else self.mechanism.rank_reach(1 - level)
+
+
+def share(rows: int) -> int:
+    """How many rows out of 2^32 may stay for a group of about so many to fit."""
+    return ALL if rows <= MOST_ROWS else ALL * MOST_ROWS // rows
+
+
+GROUP_WORK = 1_000_000  # a few seconds for one group of a large table
+WORK = 10_000_000
+GROUPS = 20  # how many private groups to expect
+
+
+def several(column: str, levels: tuple[Fraction, ...], shape: str, epsilon: Fraction, context: Context, *, private: bool) -> Ways:
+    """One draw for all levels is best where its sums are short enough; then halving, which from three levels on beats single draws."""
+    facts = (column, levels, shape, epsilon, context, private)
+    ways: dict[str, Callable[[], Step]] = {
+        "joint_exponential": lambda: JointStep(*facts),
+        "approximate": lambda: HalvingStep(*facts),
+        "exponential": lambda: RankStep(*facts),
+    }
+    if len(levels) == 1:
+        order = ["exponential", "joint_exponential", "approximate"]
+    elif quick(JointStep, *facts):
+        order = ["joint_exponential", "approximate", "exponential"]
+    else:
+        order = ["approximate", "exponential"] if len(levels) > 2 else ["exponential", "approximate"]
+        order.append("joint_exponential")
+    return {way: ways[way] for way in order}
+
+
+def quick(make: type[JointStep], *facts: Any) -> bool:
+    """Whether the joint draw is possible here and short enough, whatever the table holds."""
+    try:
+        work = make(*facts).work
+    except QueryError:
+        return False
+    context: Context = facts[4]
+    groups = 1 if not context.grouped else len(context.keys) if context.keys is not None else GROUPS
+    return work <= GROUP_WORK and work * groups <= WORK

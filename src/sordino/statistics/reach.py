@@ -1,10 +1,17 @@
-"""How far one step of the neighbour relation reaches into a grouped table, and what one group may then spend."""
+"""How far one step of the neighbour relation reaches into a grouped table, and what one group may then spend.
+
+Reading summaries: totals lined up with the groups that will be answered, and tallies of a counted column.
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from sordino.errors import QueryError
 from sordino.privacy.certificate import Certificate, Part
@@ -12,9 +19,26 @@ from sordino.privacy.number import exp_up, round_down
 from sordino.privacy.relation import Limits, Relation
 from sordino.schema.column import Column, Grid
 from sordino.statistics.added import Added
-from sordino.statistics.port import Context
+from sordino.statistics.port import Context, Groups
+from sordino.summaries import Ask, Tally
+from sordino.summaries.totals import GroupTotals, Item, Totals
 
-__all__ = ["Price", "Reach", "column_of", "grid_of", "length_grid", "one_unit", "per_group", "per_row", "public_size"]
+__all__ = [
+    "Reach",
+    "ReachPrice",
+    "Whole",
+    "column_of",
+    "grid_of",
+    "length_grid",
+    "line_up",
+    "one_unit",
+    "per_group",
+    "per_row",
+    "public_size",
+    "read_cells",
+    "read_totals",
+    "tally",
+]
 
 LARGEST = 50  # a mechanism with a delta spends no more than this on one of two steps: e^e would leave nothing of its delta
 
@@ -133,7 +157,7 @@ def root_up(square: Fraction) -> Fraction:
 
 
 @dataclass(frozen=True)
-class Price:
+class ReachPrice:
     """What one group's mechanism may spend, the relation it must hold for, and how one person meets all groups together."""
 
     epsilon: Fraction
@@ -148,7 +172,7 @@ class Price:
         return Part(certificate, self.full, self.rest, self.steps, instead)
 
 
-def per_row(epsilon: Fraction, context: Context, *, limits: Limits | None = None) -> Price:
+def per_row(epsilon: Fraction, context: Context, *, limits: Limits | None = None) -> ReachPrice:
     r"""The price of a pure mechanism that runs once in each group and whose loss grows at most in proportion to a person's rows there.
 
     Theorem. With N rows of a person that count and at most r in a group, running it at epsilon r/N for r rows costs epsilon in all; for
@@ -157,14 +181,14 @@ def per_row(epsilon: Fraction, context: Context, *, limits: Limits | None = None
     """
     bound = context.limits if limits is None else limits
     if not context.grouped:
-        return Price(epsilon, Fraction(0), context.unit.relation)
+        return ReachPrice(epsilon, Fraction(0), context.unit.relation)
     each, rest = epsilon * bound.rows / bound.counted, Fraction(bound.rest, bound.rows)
     if context.unit.relation is not Relation.REPLACE:
-        return Price(each, Fraction(0), Relation.ADD_REMOVE, bound.filled, rest)
-    return Price(each / 2, Fraction(0), Relation.ADD_REMOVE, bound.filled, rest, 2)
+        return ReachPrice(each, Fraction(0), Relation.ADD_REMOVE, bound.filled, rest)
+    return ReachPrice(each / 2, Fraction(0), Relation.ADD_REMOVE, bound.filled, rest, 2)
 
 
-def per_group(epsilon: Fraction, delta: Fraction, context: Context, *, limits: Limits | None = None) -> Price:
+def per_group(epsilon: Fraction, delta: Fraction, context: Context, *, limits: Limits | None = None) -> ReachPrice:
     r"""The price of a mechanism that runs once in each group and costs the same however few rows of a person are there.
 
     Theorem. With a person in at most J groups, running it at (epsilon/J, delta/J) for add_remove costs (epsilon, delta) in all; for
@@ -175,10 +199,49 @@ def per_group(epsilon: Fraction, delta: Fraction, context: Context, *, limits: L
     """
     relation = context.unit.relation
     if not context.grouped:
-        return Price(epsilon, delta, relation)
+        return ReachPrice(epsilon, delta, relation)
     people = (context.limits if limits is None else limits).touched
     if relation is not Relation.REPLACE:
-        return Price(epsilon / people, delta / people, relation, people)
+        return ReachPrice(epsilon / people, delta / people, relation, people)
     each = min(epsilon / (2 * people), Fraction(LARGEST)) if delta else epsilon / (2 * people)
     share = round_down(delta / (people * (1 + exp_up(each))), 40) if delta else delta
-    return Price(each, share, Relation.ADD_REMOVE, people, steps=2)
+    return ReachPrice(each, share, Relation.ADD_REMOVE, people, steps=2)
+
+
+Whole = NDArray[np.object_]
+
+
+def read_totals(ask: Ask, items: tuple[Item, ...], groups: Groups) -> list[Whole]:
+    """For each item one exact Python integer per group, in the order of `groups`; a group the engine did not meet has totals of 0."""
+    return line_up(ask(Totals(items)), items, groups)
+
+
+def line_up(answer: GroupTotals, items: tuple[Item, ...], groups: Groups) -> list[Whole]:
+    """Totals an engine gave, in the order of `groups`."""
+    columns = [np.array([int(v) for v in answer.values[item]], object) for item in items]
+    if groups is None or answer.keys == groups:
+        return columns
+    place = {key: i for i, key in enumerate(answer.keys)}
+    where = [place.get(key, -1) for key in groups]
+    return [np.array([column[i] if i >= 0 else 0 for i in where], object) for column in columns]
+
+
+def read_cells(ask: Ask, item: Item, groups: Groups) -> list[dict[Any, int]]:
+    """The item of every value of a counted column, one dict per group of the query."""
+    answer: GroupTotals = ask(Totals((item,)))
+    found: dict[tuple[Any, ...], dict[Any, int]] = {group: {} for group in groups or ((),)}
+    for key, value in zip(answer.keys, answer.values[item], strict=True):
+        if key[:-1] in found:
+            found[key[:-1]][key[-1]] = int(value)
+    return list(found.values())
+
+
+def tally(cells: dict[Any, int]) -> Tally:
+    """Cells that occur, as a mechanism wants them: in canonical byte order, so that the order of rows cannot show."""
+    from sordino.sensitivity.distance import canonical
+
+    def order(key: Any) -> list[Any]:
+        return [canonical(part) for part in key] if isinstance(key, tuple) else [canonical(key)]
+
+    keys = tuple(sorted((key for key, count in cells.items() if count > 0), key=order))
+    return Tally(keys, np.array([cells[key] for key in keys], np.int64))

@@ -17,7 +17,7 @@ from sordino.schema.expression import And, Arithmetic, Call, Case, Compare, Cons
 from sordino.schema.interval import derive
 from sordino.schema.value import nearest, shown
 
-__all__ = ["Formula", "Part", "parse"]
+__all__ = ["Coefficient", "Formula", "parse"]
 
 LONGEST, PIECE = 10_000, 300
 POWER = 8
@@ -32,7 +32,7 @@ FIX = (
 
 
 @dataclass(frozen=True)
-class Part:
+class Coefficient:
     """One coefficient: of a number column, declared or derived, or of one key of a column against its first key."""
 
     name: str
@@ -53,8 +53,8 @@ class Formula:
     """The target, the coefficients in order, the conditions a row must meet to count (its keys are public ones), and derived columns."""
 
     text: str
-    target: Part
-    parts: tuple[Part, ...]
+    target: Coefficient
+    parts: tuple[Coefficient, ...]
     required: tuple[Predicate, ...]
     derived: tuple[Column, ...] = ()
 
@@ -79,7 +79,7 @@ def parse(text: Any, columns: Mapping[str, Column], *, binary: bool = False) -> 
     if not isinstance(text, str) or len(text) > LONGEST or text.count("~") != 1:
         raise QueryError("SRD-208", f"{shown(text)} is not a formula.", FIX)
     left, right = text.split("~")
-    reader = Reader(columns)
+    reader = FormulaReader(columns)
     found = [part for piece in _split(right, "+") for part in reader.parts(piece)]
     target = reader.label(left) if binary else reader.target(left)
     names = [part.name for part in found]
@@ -90,7 +90,7 @@ def parse(text: Any, columns: Mapping[str, Column], *, binary: bool = False) -> 
     return Formula(" ".join(text.split()), target, tuple(found), listed, tuple(reader.derived.values()))
 
 
-class Reader:
+class FormulaReader:
     """Reads the pieces of one formula, and remembers which columns they derive and whose keys they name."""
 
     def __init__(self, columns: Mapping[str, Column]) -> None:
@@ -98,14 +98,14 @@ class Reader:
         self.derived: dict[str, Column] = {}
         self.keyed: dict[str, Column] = {}
 
-    def target(self, piece: str) -> Part:
+    def target(self, piece: str) -> Coefficient:
         (factor, *more) = self._factors(piece)
         if more or factor.expression is None:
             fix = "Predict a number, or a bool by logistic regression."
             raise QueryError("SRD-208", f"{shown(piece.strip())} cannot be predicted.", fix)
         return self._number(factor.name, factor.expression)
 
-    def label(self, piece: str) -> Part:
+    def label(self, piece: str) -> Coefficient:
         """A target of two public classes: whether it is the second one; or of several."""
         match = NAME.fullmatch(piece)
         if match is None or match[1] or match[4]:
@@ -119,23 +119,25 @@ class Reader:
             raise QueryError("SRD-203", f"column {shown(column.name)} has {len(keys)} public classes.", f"Declare at most {MOST} of them.")
         self.keyed[column.name] = column
         if len(keys) > 2:
-            return Part(column.name, column.name, classes=tuple(keys))
-        return Part(column.name, column.name, keys[1], Compare("=", Name(column.name), Literal(keys[1])))
+            return Coefficient(column.name, column.name, classes=tuple(keys))
+        return Coefficient(column.name, column.name, keys[1], Compare("=", Name(column.name), Literal(keys[1])))
 
-    def parts(self, piece: str) -> list[Part]:
+    def parts(self, piece: str) -> list[Coefficient]:
         """The coefficients of one piece: products of its factors, one for every combination of keys."""
         made: list[tuple[Factor, ...]] = [()]
         for factor in _split(piece, ":"):
             made = [(*before, one) for before in made for one in self._factors(factor)]
         return [self._product(factors) for factors in made]
 
-    def _product(self, factors: tuple[Factor, ...]) -> Part:
+    def _product(self, factors: tuple[Factor, ...]) -> Coefficient:
         name = ":".join(factor.name for factor in factors)
         numbers = [factor.expression for factor in factors if factor.expression is not None]
         keys = [factor for factor in factors if factor.column is not None]
         if keys and not numbers:
             parts = tuple(factor.condition for factor in keys)
-            return Part(name, keys[0].column.name if keys[0].column else "", keys[0].key, parts[0] if len(parts) == 1 else And(parts))
+            return Coefficient(
+                name, keys[0].column.name if keys[0].column else "", keys[0].key, parts[0] if len(parts) == 1 else And(parts)
+            )
         if len(factors) > 1:
             numbers = [self._operand(item.column.name) if isinstance(item, Leaf) else item for item in numbers]
         whole = reduce(lambda a, b: Arithmetic("*", a, b), numbers)
@@ -144,7 +146,7 @@ class Reader:
             whole = Case(((inside[0] if len(inside) == 1 else And(inside), whole),), Constant(0))
         return self._number(name, whole)
 
-    def _number(self, name: str, expression: Expression) -> Part:
+    def _number(self, name: str, expression: Expression) -> Coefficient:
         if not any(True for _ in reads(expression)):
             raise QueryError("SRD-208", f"{shown(name)} names no column.", "The constant is always there.")
         column = derive(expression, self.columns)
@@ -155,7 +157,7 @@ class Reader:
             raise QueryError("SRD-202", f"the bounds of {shown(name)} leave one value.", "Declare low < high.")
         if column.expression is not None:
             self.derived[column.name] = column
-        return Part(name, column.name)
+        return Coefficient(name, column.name)
 
     def _factors(self, piece: str) -> list[Factor]:
         if len(piece) <= PIECE and (made := MADE.fullmatch(piece)) is not None:

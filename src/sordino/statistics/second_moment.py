@@ -19,7 +19,7 @@ from sordino.privacy.certificate import Part
 from sordino.privacy.relation import Relation
 from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Priced, Step
 from sordino.statistics.reach import Reach, length_grid, root_up
-from sordino.statistics.regression_setting import placement
+from sordino.statistics.regression import placement
 from sordino.summaries import Ask, Draw
 from sordino.summaries.moment import COARSE, Gram, Term
 

@@ -1,4 +1,7 @@
-"""Three Bernstein sums: count, mean and second moment of a column in one draw."""
+"""The variance and the standard deviation of a column, with divisor n, or n - 1 as in SQL.
+
+Three Bernstein sums: count, mean and second moment of a column in one draw.
+"""
 
 from __future__ import annotations
 
@@ -13,16 +16,15 @@ import numpy as np
 
 from sordino.errors import QueryError
 from sordino.schema.column import Grid, coarse_shift
-from sordino.statistics.added import Added
-from sordino.statistics.moments import Estimate, linear, scaled, unit_of
-from sordino.statistics.port import Context, Groups
-from sordino.statistics.reach import Reach
-from sordino.statistics.read import Whole, read_totals
-from sordino.statistics.tail import Floats, boundary, radius, ratio_interval
+from sordino.statistics.added import Added, Floats, boundary, radius, ratio_interval
+from sordino.statistics.known import KnownVariance
+from sordino.statistics.moments import Estimate, MomentsStep, linear, scaled, unit_of
+from sordino.statistics.port import Context, Groups, Plain, Step
+from sordino.statistics.reach import Reach, Whole, length_grid, public_size, read_totals
 from sordino.summaries import Ask, Draw
 from sordino.summaries.totals import Item
 
-__all__ = ["Bernstein"]
+__all__ = ["Bernstein", "Variance", "std", "variance"]
 
 RARE = 0.001  # the share of the doubt that pays for not knowing the mean while the variance is bounded
 NET = 5  # means tried in that interval, ends and middle included: in between v changes with the square of the distance
@@ -188,3 +190,47 @@ class Bernstein:
             return span * min(1.0, math.sqrt(1.25) * noise / rows)
         share = min(0.25, noise / rows)
         return span**2 * share if kind in ("variance", "var_samp") else span * math.sqrt(share)
+
+
+@dataclass(frozen=True)
+class Variance(Plain):
+    """The variance of a bounded column, from three Bernstein sums, or by itself where n is public.
+
+    `root` asks for its square root, `sample` divides by n - 1, not n.
+    """
+
+    way = "laplace"
+    column: str
+    root: bool = False
+    sample: bool = False
+
+    @property
+    def kind(self) -> str:
+        return ("stddev_samp" if self.root else "var_samp") if self.sample else "std" if self.root else "variance"
+
+    @property
+    def label(self) -> str:
+        return f"{self.kind}({self.column})"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (self.column,)
+
+    def question(self) -> dict[str, Any]:
+        return {"statistic": self.kind, "column": self.column}
+
+    def step(self, epsilon: Fraction, delta: Fraction, context: Context) -> Step:
+        grid, size = length_grid(context, self.column), public_size(context)
+        if size is not None:
+            return MomentsStep(KnownVariance(self.column, grid, epsilon, size), self.kind)
+        return MomentsStep(Bernstein(self.column, grid, epsilon, context), self.kind)
+
+
+def variance(column: str) -> Variance:
+    """The variance of a column."""
+    return Variance(column)
+
+
+def std(column: str) -> Variance:
+    """The standard deviation of a column."""
+    return Variance(column, root=True)

@@ -17,10 +17,9 @@ from sordino.privacy.number import exact
 from sordino.privacy.relation import Limits, Relation
 from sordino.schema.value import shown
 from sordino.statistics.added import discrete_radius, gaussian_radius
-from sordino.statistics.peak import public_values, refuse_private_groups
+from sordino.statistics.column_mode import public_values, refuse_private_groups
 from sordino.statistics.port import LEVEL, Answer, Context, Counted, Groups, Plain, Priced, Step, Ways
-from sordino.statistics.reach import column_of, grid_of
-from sordino.statistics.read import read_cells, tally
+from sordino.statistics.reach import column_of, grid_of, read_cells, tally
 from sordino.summaries import Ask, Draw, Held
 from sordino.summaries.totals import Item
 

@@ -14,8 +14,7 @@ from sordino.statistics.added import Added
 from sordino.statistics.known import Known
 from sordino.statistics.moments import MomentsStep, scaled, unit_of
 from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Priced, Step
-from sordino.statistics.reach import Reach, length_grid, public_size
-from sordino.statistics.read import Whole, read_totals
+from sordino.statistics.reach import Reach, Whole, length_grid, public_size, read_totals
 from sordino.summaries import Ask, Draw
 from sordino.summaries.totals import Item
 

@@ -1,4 +1,7 @@
-"""The most frequent values of a column."""
+"""The most frequent values of a column.
+
+The k most frequent values of a column.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +21,13 @@ from sordino.mechanisms.selection import Selection
 from sordino.mechanisms.stable_mode import StableMode
 from sordino.privacy.certificate import Part
 from sordino.schema.column import Column
-from sordino.statistics.podium import PodiumStep, choice, choice_price, together_pays
 from sordino.statistics.port import LEVEL, Answer, Context, Counted, Groups, Plain, Priced, Step, Ways
-from sordino.statistics.reach import Price, column_of, per_group
-from sordino.statistics.read import read_cells, tally
+from sordino.statistics.reach import ReachPrice, column_of, per_group, read_cells, tally
+from sordino.statistics.top_values import PodiumStep, choice, choice_price, together_pays
 from sordino.summaries import Ask, Draw, Held
 from sordino.summaries.totals import Item
 
-__all__ = ["Mode", "mode", "public_values", "refuse_private_groups"]
+__all__ = ["Mode", "mode", "public_values", "refuse_private_groups", "top_k"]
 
 
 def public_values(column: Column) -> tuple[Any, ...] | None:
@@ -53,7 +55,7 @@ class PeeledStep(Priced):
         _ = self.mechanism  # every refusal comes before the charge
 
     @property
-    def price(self) -> Price:
+    def price(self) -> ReachPrice:
         return choice_price(self.epsilon / self.size, self.context)
 
     @cached_property
@@ -102,7 +104,7 @@ class StableStep(Priced):
         _ = self.name
 
     @cached_property
-    def price(self) -> Price:
+    def price(self) -> ReachPrice:
         return per_group(self.epsilon, self.delta, self.context)
 
     @cached_property
@@ -195,3 +197,8 @@ def refuse_private_groups(context: Context, label: str) -> None:
 def mode(column: str) -> Mode:
     """The most frequent value of a column."""
     return Mode(column)
+
+
+def top_k(column: str, k: int) -> Mode:
+    """The k most frequent values: in the order drawn for public keys, as a sorted set (or refused) for private ones."""
+    return Mode(column, k)

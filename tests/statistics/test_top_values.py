@@ -12,7 +12,7 @@ from statistics_world import World, context, seeded
 from sordino import statistics as st
 from sordino.mechanisms import JointTop, PermuteAndFlip
 from sordino.schema.column import Column
-from sordino.statistics.podium import PodiumStep, predicted_losses
+from sordino.statistics.top_values import PodiumStep, predicted_losses
 
 ONE, NONE = Fraction(1), Fraction(0)
 

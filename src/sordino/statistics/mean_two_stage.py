@@ -15,13 +15,10 @@ import numpy as np
 from sordino.mechanisms.quantile_exponential import QuantileExponential
 from sordino.privacy.certificate import Part
 from sordino.schema.column import Grid
-from sordino.statistics.added import Added
-from sordino.statistics.halves import share_of
-from sordino.statistics.moments import BITS, linear
+from sordino.statistics.added import Added, Floats, radius
+from sordino.statistics.moments import BITS, linear, share_of
 from sordino.statistics.port import LEVEL, Answer, Context, Groups, Priced
-from sordino.statistics.reach import Reach, one_unit, per_row, public_size
-from sordino.statistics.read import line_up
-from sordino.statistics.tail import Floats, radius
+from sordino.statistics.reach import Reach, line_up, one_unit, per_row, public_size
 from sordino.summaries import Ask, Draw, Held
 from sordino.summaries.totals import Clipped, Ranks
 

@@ -16,7 +16,7 @@ from sordino import statistics as st
 from sordino.errors import QueryError
 from sordino.lab import audit
 from sordino.schema.column import Column
-from sordino.statistics.staged import ENOUGH, OUTERMOST, QUARTILES, ROW, StagedStep, outer_level
+from sordino.statistics.mean_two_stage import ENOUGH, OUTERMOST, QUARTILES, ROW, StagedStep, outer_level
 from sordino.summaries.totals import Ranks
 
 WIDE = Column("x", "float", (-10_000, 10_000))

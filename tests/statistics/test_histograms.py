@@ -13,7 +13,7 @@ from statistics_world import SMALL, World, context, seeded
 from sordino import statistics as st
 from sordino.errors import QueryError
 from sordino.schema.column import Column
-from sordino.statistics.keys import CountedKeys, Keys
+from sordino.statistics.private_keys import CountedKeys, Keys
 from sordino.summaries import Refused
 from sordino.summaries.totals import GroupTotals
 

@@ -18,8 +18,7 @@ from sordino.mechanisms.selection import Selection
 from sordino.privacy.certificate import Part
 from sordino.privacy.relation import Relation
 from sordino.statistics.port import LEVEL, Answer, Context, Groups, Priced
-from sordino.statistics.reach import Price, per_row
-from sordino.statistics.read import read_cells
+from sordino.statistics.reach import ReachPrice, per_row, read_cells
 from sordino.summaries import Ask, Draw, Held
 from sordino.summaries.totals import Item
 
@@ -37,7 +36,7 @@ def choice(kind: type[Kind], epsilon: Fraction, context: Context, **more: Any) -
     return kind(price.epsilon, context.cells().rows, price.relation is Relation.ADD_REMOVE, price.relation, **more)
 
 
-def choice_price(epsilon: Fraction, context: Context) -> Price:
+def choice_price(epsilon: Fraction, context: Context) -> ReachPrice:
     """Of one group's choice among keys: the loss is linear in the most rows a person has of one key."""
     return per_row(epsilon, context)
 
@@ -56,7 +55,7 @@ class PodiumStep(Priced):
         self.mechanism.farthest(len(self.keys))  # every refusal comes before the charge
 
     @property
-    def price(self) -> Price:
+    def price(self) -> ReachPrice:
         return choice_price(self.epsilon, self.context)
 
     @cached_property

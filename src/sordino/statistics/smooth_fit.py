@@ -21,7 +21,7 @@ from sordino.sensitivity.scale import ScaleLadder
 from sordino.statistics.port import LEVEL
 from sordino.summaries import Draw, Near, Refused, Rung, Stair
 
-__all__ = ["FITS", "Drawn", "Fit", "Located", "smoothness"]
+__all__ = ["FITS", "Drawn", "Located", "SmoothFit", "smoothness"]
 
 SMOOTHS = {"smooth" if noise == "power_law" else f"smooth_{noise}": noise for noise in NOISES}
 FITS = (*SMOOTHS, "published", "ptr")
@@ -105,7 +105,7 @@ def _index(scales: ScaleLadder, ladder: Ladder, count: int) -> int:
 
 
 @dataclass(frozen=True)
-class Fit:
+class SmoothFit:
     """A mechanism for numbers with a ladder, at a price. `beta` is its smoothness over epsilon; `propose` a bound to test, in steps."""
 
     way: str

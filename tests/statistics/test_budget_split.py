@@ -13,11 +13,11 @@ from statistics_world import HUGE, SMALL, Copies, World, context, income, seeded
 from sordino import statistics as st
 from sordino.privacy.cost import Cost
 from sordino.schema.column import Column
-from sordino.statistics.bernstein import Bernstein
-from sordino.statistics.halves import Halves
-from sordino.statistics.keys import CountedKeys, Keys
+from sordino.statistics.budget_split import Merged, Single, bundles
+from sordino.statistics.column_variance import Bernstein
 from sordino.statistics.known import Known
-from sordino.statistics.share import Merged, Single, bundles
+from sordino.statistics.moments import Halves
+from sordino.statistics.private_keys import CountedKeys, Keys
 
 ONE, ZERO = Fraction(1), Fraction(0)
 COLUMN = Column("x", "int", (-50, 1000), nulls=0)

@@ -1,4 +1,7 @@
-"""The median and other quantiles of a column."""
+"""The median and other quantiles of a column.
+
+The interquartile range of a column.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +15,22 @@ from sordino.privacy.number import exact
 from sordino.statistics.ends import IntervalStep, with_interval
 from sordino.statistics.fitted import FITTED, FittedStep
 from sordino.statistics.port import Context, Plain, Ways
-from sordino.statistics.ranks import SPELT, RankStep
-from sordino.statistics.several import several
+from sordino.statistics.ranks import SPELT, RankStep, several
 
-__all__ = ["Position", "Quantile", "Quantiles", "as_confidence", "as_interval", "as_level", "as_private", "median", "quantile", "quantiles"]
+__all__ = [
+    "InterquartileRange",
+    "Position",
+    "Quantile",
+    "Quantiles",
+    "as_confidence",
+    "as_interval",
+    "as_level",
+    "as_private",
+    "iqr",
+    "median",
+    "quantile",
+    "quantiles",
+]
 
 LEVEL = Fraction(19, 20)
 
@@ -158,3 +173,36 @@ def quantile(column: str, q: Any, *, bounds: str | None = None, interval: Any = 
 def quantiles(column: str, levels: Iterable[Any], *, bounds: str | None = None, interval: Any = True, level: Any = LEVEL) -> Quantiles:
     """Several quantiles of a column, in rising order, each with an interval of its own; see `median`."""
     return Quantiles(column, tuple(levels), private=as_private(bounds), interval=interval, level=level)
+
+
+QUARTILES = (Fraction(1, 4), Fraction(3, 4))
+
+
+@dataclass(frozen=True)
+class InterquartileRange(Plain):
+    """Upper less lower quartile, drawn together, never negative; days for dates, seconds for timestamps."""
+
+    column: str
+    private: bool = False
+    weight = 2
+    unbounded = True
+
+    @property
+    def label(self) -> str:
+        return f"iqr({self.column})"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (self.column,)
+
+    def question(self) -> dict[str, Any]:
+        said = {"bounds": "private"} if self.private else {}
+        return {"statistic": "iqr", "column": self.column, **said}
+
+    def ways(self, epsilon: Fraction, delta: Fraction, context: Context) -> Ways:
+        return several(self.column, QUARTILES, "range", epsilon, context, private=self.private)
+
+
+def iqr(column: str, *, bounds: str | None = None) -> InterquartileRange:
+    """The interquartile range of a column."""
+    return InterquartileRange(column, as_private(bounds))

@@ -12,10 +12,10 @@ from sordino.mechanisms.partition_selection import PartitionSelection
 from sordino.mechanisms.stability import UNIT
 from sordino.mechanisms.stable_histogram import StableHistogram
 from sordino.privacy.certificate import Part
-from sordino.statistics.bins import noise_radius, noise_rmse, stable_histogram
+from sordino.statistics.histograms import noise_radius, noise_rmse, stable_histogram
 from sordino.statistics.port import LEVEL, Answer, Context, Priced
-from sordino.statistics.read import tally
-from sordino.statistics.units import units_item
+from sordino.statistics.reach import tally
+from sordino.statistics.row_count import units_item
 from sordino.summaries import Ask, Draw, Held, Tally
 from sordino.summaries.totals import GroupTotals, Item, Totals
 

@@ -9,20 +9,15 @@ from functools import cached_property
 
 from sordino.errors import QueryError
 from sordino.privacy.certificate import Part
-from sordino.statistics.average import Mean
-from sordino.statistics.averages import Means
-from sordino.statistics.bernstein import Bernstein
-from sordino.statistics.halves import Halves
-from sordino.statistics.keys import CountedKeys, Keys
+from sordino.statistics.column_mean import Mean, Means
+from sordino.statistics.column_sum import Sum
+from sordino.statistics.column_variance import Bernstein, Variance
 from sordino.statistics.known import Known
-from sordino.statistics.moments import Moments, MomentsStep
+from sordino.statistics.moments import ColumnMoments, Halves, MomentsStep
 from sordino.statistics.port import Answer, Context, Counted, Groups, Priced, Statistic, Step
-from sordino.statistics.predicates import Counts
-from sordino.statistics.presence import Present
+from sordino.statistics.private_keys import CountedKeys, Keys
 from sordino.statistics.reach import length_grid, public_size
-from sordino.statistics.rows import Count
-from sordino.statistics.spread import Variance
-from sordino.statistics.total import Sum
+from sordino.statistics.row_count import Count, Counts, Present
 from sordino.summaries import Ask, Draw
 
 __all__ = ["Drawing", "Merged", "Plan", "Single", "bundles", "plan_steps"]
@@ -56,7 +51,7 @@ class Single(Priced):
 class Merged(Priced):
     """Several statistics of one column, read off one drawn vector of moments: one price for all of them."""
 
-    source: Moments
+    source: ColumnMoments
     kinds: tuple[tuple[str, str], ...]  # label, kind
     counted: Counted | None = None
 
@@ -151,7 +146,7 @@ def _drawing(
     column = next(s.column for s in chosen if isinstance(s, Sum | Mean | Variance))
     grid = length_grid(context, column)
     size = public_size(context)
-    source: Moments
+    source: ColumnMoments
     if any(isinstance(s, Variance) for s in chosen):
         source = Bernstein(column, grid, epsilon, context)
     else:

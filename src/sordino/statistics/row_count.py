@@ -1,0 +1,228 @@
+"""How many rows.
+
+How many people.
+
+How many rows have a value.
+
+How many rows satisfy each of several predicates, in one release.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from sordino.errors import QueryError
+from sordino.privacy.certificate import Part
+from sordino.privacy.relation import PrivacyUnit
+from sordino.schema.expression import Expression, IsNull, Name, Not, Predicate
+from sordino.schema.normal import canonical
+from sordino.schema.value import shown
+from sordino.statistics.added import Added, AddedGaussian, quieter
+from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Priced, Step, Ways
+from sordino.statistics.reach import Reach, read_totals
+from sordino.summaries import Ask, Draw
+from sordino.summaries.totals import Item
+
+__all__ = ["Count", "CountStep", "CountUnits", "Counts", "Present", "count", "count_units", "counts", "units_item"]
+
+
+@dataclass(frozen=True)
+class CountStep(Priced):
+    """One noisy whole number per group."""
+
+    item: Item
+    noise: Added
+    bar: str = "exact"
+
+    @property
+    def name(self) -> str:
+        return self.noise.name
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return (self.noise.part,)
+
+    def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
+        drawn = self.noise.around(read_totals(ask, (self.item,), groups)[0], draw)
+        radius = self.noise.radius(LEVEL)
+        return [Answer(v, v - radius, v + radius) for v in drawn.tolist()]
+
+    def interval(self, answer: Answer, level: float) -> tuple[Any, Any]:
+        radius = self.noise.radius(level)
+        return answer.value - radius, answer.value + radius
+
+    def width(self, rows: int | None, level: float = LEVEL) -> float:
+        return float(self.noise.radius(level))
+
+    def rmse(self, rows: int | None) -> float:
+        return self.noise.rmse
+
+
+@dataclass(frozen=True)
+class Count(Plain):
+    r"""The number of rows.
+
+    Theorem. With N rows of a person that count, whole noise of scale N/epsilon is epsilon-DP under add_remove; under replace N/epsilon
+    suffices ungrouped (a filter and nulls included) and 2 N/epsilon with groups.
+    Proof. A person adds at most N to all counts together; a replaced one changes an ungrouped count by |j - j'| <= N, and takes N from
+    some groups and brings N to others. QED
+    """
+
+    label = "count"
+    way = "laplace"
+    columns: tuple[str, ...] = ()
+
+    def question(self) -> dict[str, Any]:
+        return {"statistic": "count"}
+
+    def step(self, epsilon: Fraction, delta: Fraction, context: Context) -> Step:
+        reach = Reach(Fraction(1), Fraction(1), context)
+        return CountStep(Item("rows"), reach.added(epsilon))
+
+
+def count() -> Count:
+    """How many rows there are."""
+    return Count()
+
+
+def units_item(context: Context) -> Item:
+    """Distinct people; where every row is a unit, rows."""
+    return Item("units" if context.unit.column is not None else "rows")
+
+
+@dataclass(frozen=True)
+class CountUnits(Plain):
+    r"""The number of people (or of rows, where a row is the unit): a count to which everybody adds at most one.
+
+    Theorem. With a person in at most J groups, whole noise of scale J/epsilon is epsilon-DP under add_remove, 2 J/epsilon under replace
+    with groups and 1/epsilon without.
+    Proof. A person is counted once in each group, however many rows are there. QED
+    """
+
+    label = "count_units"
+    way = "laplace"
+    columns: tuple[str, ...] = ()
+
+    def question(self) -> dict[str, Any]:
+        return {"statistic": "count_units"}
+
+    def step(self, epsilon: Fraction, delta: Fraction, context: Context) -> Step:
+        unit, groups = context.unit, context.limits.touched
+        once = replace(context, unit=PrivacyUnit(unit.column, unit.relation, groups, groups, 1))
+        return CountStep(units_item(context), Reach(Fraction(1), Fraction(1), once).added(epsilon))
+
+
+def count_units() -> CountUnits:
+    """How many people there are."""
+    return CountUnits()
+
+
+@dataclass(frozen=True)
+class Present(Plain):
+    """The number of rows in which a column is not null: a count of the rows that fulfil one condition, at the price of a count."""
+
+    way = "laplace"
+    column: str
+    expression: Expression | None = None
+    first: int = 0
+    columns: tuple[str, ...] = ()
+
+    @property
+    def label(self) -> str:
+        return f"count({self.column})"
+
+    @property
+    def predicates(self) -> tuple[Any, ...]:  # type: ignore[override]
+        return (Not(IsNull(Name(self.column, self.expression))),)
+
+    def question(self) -> dict[str, Any]:
+        return {"statistic": "present", "column": self.column}
+
+    def step(self, epsilon: Fraction, delta: Fraction, context: Context) -> Step:
+        reach = Reach(Fraction(1), Fraction(1), context)
+        return CountStep(Item("counted", index=self.first), reach.added(epsilon))
+
+
+@dataclass(frozen=True)
+class CountsStep(Priced):
+    """One noisy whole number per predicate and group."""
+
+    items: tuple[Item, ...]
+    noise: Added | AddedGaussian
+    bar: str = "exact"
+
+    @property
+    def name(self) -> str:
+        return self.noise.name
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return (self.noise.part,)
+
+    def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
+        drawn = self.noise.around(np.stack(read_totals(ask, self.items, groups), axis=1), draw)
+        found = [Answer(tuple(row)) for row in drawn.tolist()]
+        return [Answer(answer.value, *self.interval(answer, LEVEL)) for answer in found]
+
+    def interval(self, answer: Answer, level: float) -> tuple[Any, Any]:
+        radius = self.noise.radius(level)
+        return tuple(v - radius for v in answer.value), tuple(v + radius for v in answer.value)
+
+    def width(self, rows: int | None, level: float = LEVEL) -> float:
+        return float(self.noise.radius(level))
+
+    def rmse(self, rows: int | None) -> float:
+        return self.noise.rmse
+
+
+@dataclass(frozen=True)
+class Counts(Plain):
+    r"""The numbers of rows that satisfy each of d predicates.
+
+    Theorem. In one group of m rows a person Laplace noise of scale m d/epsilon, or Gaussian noise for the L2 sensitivity m sqrt(d), is
+    private, under both relations.
+    Proof. One row may satisfy every predicate and a replaced person changes each count by at most m: at most m d in L1 norm, m sqrt(d)
+    in L2 norm. Groups as in every vector of totals. QED
+    The quieter of the two is taken, by public facts, when a delta is on offer. Each interval holds with probability 95% on its own.
+    """
+
+    predicates: tuple[Any, ...]
+    first: int = 0
+    columns: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.predicates:
+            raise QueryError("SRD-103", "there is no predicate to count.", 'Give predicates such as ["age >= 18", "age >= 65"].')
+
+    @property
+    def label(self) -> str:
+        return f"counts({len(self.predicates)})"
+
+    def question(self) -> dict[str, Any]:
+        return {"statistic": "counts", "predicates": [canonical(p) for p in self.predicates]}
+
+    def ways(self, epsilon: Fraction, delta: Fraction, context: Context) -> Ways:
+        d = len(self.predicates)
+        reach = Reach(Fraction(d), Fraction(d), context)
+        moved = d * reach.touched
+        items = tuple(Item("counted", index=self.first + i) for i in range(d))
+        laplace = reach.added(epsilon, coordinates=d)
+        gaussian = AddedGaussian(epsilon, delta, reach.second(), moved) if delta else None
+        return {name: partial(CountsStep, items, noise) for name, noise in quieter(laplace, gaussian).items()}
+
+
+def counts(predicates: Iterable[Any]) -> Counts:
+    """How many rows satisfy each predicate, given as text such as "age >= 18"."""
+    if isinstance(predicates, str | bytes) or not isinstance(predicates, Iterable):
+        raise QueryError("SRD-103", f"the predicates are {shown(predicates)}.", 'List them: ["age >= 18", "age >= 65"].')
+    asked = tuple(predicates)
+    for item in asked:
+        if not isinstance(item, str | Predicate):
+            raise QueryError("SRD-206", f"a predicate is {shown(item)}.", 'Write each as text, such as "age >= 18".')
+    return Counts(asked)
