@@ -4,16 +4,16 @@ import pytest
 
 from schema.worlds import COLUMNS
 from sordino.errors import QueryError
-from sordino.plan.binding import context, frame
-from sordino.plan.parsing import parse_predicate
-from sordino.plan.query import Query
+from sordino.plan.condition import parse_predicate
+from sordino.plan.query_plan import QueryPlan
+from sordino.plan.recall import context, frame
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
 from sordino.statistics.port import Counted
 
 from .fakes import COUNT, MEAN, MEDIAN, Fake
 
-PEOPLE = Query("people", {**COLUMNS, "zip": Column("zip", "cat"), "weight": Column("weight", "float", (0, 300), nulls=70)})
+PEOPLE = QueryPlan("people", {**COLUMNS, "zip": Column("zip", "cat"), "weight": Column("weight", "float", (0, 300), nulls=70)})
 PERSON, ROW = PrivacyUnit("person", max_rows=8, max_groups=4), PrivacyUnit()
 
 
@@ -89,7 +89,7 @@ def test_context_of_groups():
 
 
 def test_nobody_is_in_more_groups_than_there_are():
-    two = Query("people", {**COLUMNS, "side": Column("side", "cat", keys=("left", "right"))}).group_by("side").agg(n=COUNT)
+    two = QueryPlan("people", {**COLUMNS, "side": Column("side", "cat", keys=("left", "right"))}).group_by("side").agg(n=COUNT)
     assert context(two, PERSON).limits.groups == 2
     assert context(two, PrivacyUnit("person", max_rows=8, max_groups=1)).limits.groups == 1
     assert frame(two, PERSON).unit.max_groups == 4

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from schema.worlds import COLUMNS
-from sordino.plan.labels import labels_of
-from sordino.plan.query import Query
+from sordino.plan.query_plan import QueryPlan, labels_of
 from sordino.schema.column import Column
 
 from .fakes import COUNT, MEAN, MEDIAN, Fake
 
-PEOPLE = Query("people", COLUMNS)
+PEOPLE = QueryPlan("people", COLUMNS)
 
 
 def test_two_who_ask_the_same_share_the_labels_of_the_book():
@@ -48,8 +47,8 @@ def test_different_statistics_under_one_label_are_numbered():
 
 
 def test_no_column_of_an_answer_has_the_name_of_a_group():
-    table = Query("people", {**COLUMNS, "count": Column("count", "cat", keys=("x",))})
+    table = QueryPlan("people", {**COLUMNS, "count": Column("count", "cat", keys=("x",))})
     assert labels_of(table.group_by("count").agg(n=COUNT)).canonical == {"n": "count 2"}
-    low = Query("people", {**COLUMNS, "count_low": Column("count_low", "cat", keys=("x",))})
+    low = QueryPlan("people", {**COLUMNS, "count_low": Column("count_low", "cat", keys=("x",))})
     assert labels_of(low.group_by("count_low").agg(n=COUNT)).canonical == {"n": "count 2"}
     assert labels_of(PEOPLE.agg(n=Fake("count"))).canonical == {"n": "count"}

@@ -1,6 +1,6 @@
 """An error quotes the line that is wrong."""
 
-from sordino.plan.location import line_of, to_text
+from sordino.plan.document import line_of, to_text
 
 TEXT = """[dataset]
 name = "x"

@@ -12,7 +12,7 @@ from sqlglot import parse_one
 
 from schema.worlds import COLUMNS, VALUES, holds, leaf
 from sordino.errors import QueryError
-from sordino.plan.parsing import parse_predicate, predicate_of
+from sordino.plan.condition import parse_predicate, predicate_of
 from sordino.schema.column import Column
 from sordino.schema.expression import And, Between, Compare, In, IsNull, Like, Literal, Name, Not, Or
 from sordino.schema.spelling import describe

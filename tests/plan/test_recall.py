@@ -10,7 +10,7 @@ import pytest
 
 from schema.worlds import COLUMNS
 from sordino.errors import QueryError
-from sordino.plan.query import Query
+from sordino.plan.query_plan import QueryPlan
 from sordino.plan.recall import question, question_format_1, recall_key
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
@@ -18,7 +18,7 @@ from sordino.statistics.port import Counted
 
 from .fakes import COUNT, MEAN, MEDIAN, Fake
 
-PEOPLE = Query("people", COLUMNS)
+PEOPLE = QueryPlan("people", COLUMNS)
 PERSON, ROW = PrivacyUnit("person", max_rows=8, max_groups=4), PrivacyUnit()
 ASKED = PEOPLE.with_where("age >= 18 AND sex = 'f'").group_by("sex").agg(n=COUNT, med=MEDIAN)
 GOLDEN_1 = "99c43311645534860fbafbbdd652b1cef6d499deac93eb1836944418bd66bb86"

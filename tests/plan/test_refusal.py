@@ -6,7 +6,7 @@ import pytest
 
 from schema.worlds import COLUMNS
 from sordino.errors import QueryError
-from sordino.plan.parsing import parse_predicate
+from sordino.plan.condition import parse_predicate
 from sordino.plan.refusal import DEPTH, LENGTH, TOKENS
 
 from .hostile import HOSTILE, LEGAL

@@ -8,12 +8,10 @@ import pytest
 
 from schema.worlds import COLUMNS, grow
 from sordino.errors import QueryError
-from sordino.plan.arrangement import Arrangement, Order
-from sordino.plan.binding import context, frame
-from sordino.plan.parsing import parse_predicate
-from sordino.plan.recall import question
-from sordino.plan.scope import Catalogue
-from sordino.plan.select import read_select
+from sordino.plan.condition import parse_predicate
+from sordino.plan.recall import context, frame, question
+from sordino.plan.select import Arrangement, OrderBy, read_select
+from sordino.plan.sql_expression import Catalogue
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
 from sordino.schema.expression import PARTS, Arithmetic, Call, Case, Cast, Compare, Constant, DatePart, IsNull, Leaf, Literal, Name, Truth
@@ -168,16 +166,16 @@ def test_how_an_answer_is_shown_is_no_part_of_the_question():
     shown = read("SELECT sex AS s, COUNT(*) AS n FROM people GROUP BY s ORDER BY n DESC NULLS FIRST, 1 LIMIT 5")
     assert plain.asked == shown.asked
     assert plain.arrangement is None
-    assert shown.arrangement == Arrangement((("sex", "s"),), (Order("n", True, True), Order("sex")), 5)
+    assert shown.arrangement == Arrangement((("sex", "s"),), (OrderBy("n", True, True), OrderBy("sex")), 5)
 
 
 def test_released_rows_are_sorted_with_nulls_at_one_end_and_ties_in_key_order():
     cells = {"k": ["a", "b", "c", "d", "e"], "n": [2, None, 1, 2, float("nan")]}
-    assert Arrangement(order=(Order("n"),)).rows(cells, 5) == [2, 0, 3, 1, 4]
-    assert Arrangement(order=(Order("n", True),)).rows(cells, 5) == [0, 3, 2, 1, 4]
-    assert Arrangement(order=(Order("n", True, True),), limit=3).rows(cells, 5) == [1, 4, 0]
-    assert Arrangement(order=(Order("n"), Order("k", True))).rows(cells, 5) == [2, 3, 0, 4, 1]
-    assert Arrangement(order=(Order("gone"),)).rows(cells, 5) == [0, 1, 2, 3, 4]
+    assert Arrangement(order=(OrderBy("n"),)).rows(cells, 5) == [2, 0, 3, 1, 4]
+    assert Arrangement(order=(OrderBy("n", True),)).rows(cells, 5) == [0, 3, 2, 1, 4]
+    assert Arrangement(order=(OrderBy("n", True, True),), limit=3).rows(cells, 5) == [1, 4, 0]
+    assert Arrangement(order=(OrderBy("n"), OrderBy("k", True))).rows(cells, 5) == [2, 3, 0, 4, 1]
+    assert Arrangement(order=(OrderBy("gone"),)).rows(cells, 5) == [0, 1, 2, 3, 4]
 
 
 HINTS = [

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from schema.worlds import COLUMNS
 from sordino.errors import QueryError
 from sordino.plan.rewrite import LENGTH, SELECTS, TOKENS
-from sordino.plan.scope import Catalogue
 from sordino.plan.select import read_select
+from sordino.plan.sql_expression import Catalogue
 
 from .hostile import HOSTILE as FILTERS
 from .statements import HOSTILE, LEGAL

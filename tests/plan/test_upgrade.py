@@ -8,7 +8,7 @@ import pytest
 
 from sordino.errors import QueryError
 from sordino.plan.dataset import read_dataset
-from sordino.plan.upgrade import format_of, new_lines, upgraded
+from sordino.plan.document import format_of, new_lines, upgraded
 
 OLD = """# our patients
 [dataset]   # who

@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 
-from sordino.plan.parsing import parse_predicate
+from sordino.plan.condition import parse_predicate
 from sordino.schema.column import Column
 from sordino.schema.interval import narrow
 from sordino.schema.value import as_number

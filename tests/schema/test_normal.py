@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sordino.plan.parsing import parse_predicate
+from sordino.plan.condition import parse_predicate
 from sordino.schema.expression import And, Compare, Literal, Name, Not, Or
 from sordino.schema.normal import canonical, constant, encode
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlglot.dialects.dialect import Dialect
 
-from sordino.plan.parsing import parse_predicate
+from sordino.plan.condition import parse_predicate
 from sordino.schema.column import Column
 from sordino.schema.expression import And, Compare, In, IsNull, Like, Literal, Name, Not, Or
 from sordino.schema.normal import canonical

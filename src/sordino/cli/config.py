@@ -32,7 +32,7 @@ def upgrade(file: Annotated[Path | None, typer.Argument(help="The dataset file; 
     Example: sordino config upgrade hospital.toml
     """
     from sordino.plan.dataset import FORMAT, read_dataset, read_text
-    from sordino.plan.upgrade import format_of, new_lines, upgraded
+    from sordino.plan.document import format_of, new_lines, upgraded
 
     target = door.dataset(file)
     text, said = read_text(target)

@@ -10,10 +10,9 @@ from sqlglot import exp
 
 from sordino import statistics
 from sordino.errors import QueryError
-from sordino.plan.expression import Expressions
-from sordino.plan.literal import constant_of
+from sordino.plan.literal import bare, constant_of
 from sordino.plan.rewrite import COUNTED, allow, refuse, refuse_part
-from sordino.plan.tree import bare
+from sordino.plan.sql_expression import Expressions
 from sordino.schema.column import Column
 from sordino.schema.spelling import spell
 from sordino.schema.value import shown

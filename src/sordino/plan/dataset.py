@@ -13,9 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from sordino.errors import QueryError
-from sordino.plan.document import Document
-from sordino.plan.location import to_text
-from sordino.plan.upgrade import new_lines
+from sordino.plan.document import Document, new_lines, to_text
 from sordino.privacy.number import as_delta, as_epsilon
 from sordino.privacy.relation import PrivacyUnit, Relation
 from sordino.schema.column import Column

@@ -1,4 +1,7 @@
-"""Constants in a filter: exact, and of the type of the column they are compared with."""
+"""Constants in a filter: exact, and of the type of the column they are compared with.
+
+Walking a SQL tree without trusting it.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,39 @@ from typing import Any, NoReturn
 from sqlglot import exp
 
 from sordino.errors import QueryError
-from sordino.plan.tree import bare
+from sordino.plan.refusal import refuse_node
 from sordino.schema.column import Column
 from sordino.schema.expression import Literal
 from sordino.schema.value import as_day, as_moment, as_number, is_text, shown
 
-__all__ = ["MOMENTS", "Constant", "constant_of", "convert"]
+__all__ = ["MOMENTS", "Constant", "bare", "chain", "constant_of", "convert", "only"]
+
+
+def bare(node: exp.Expr) -> exp.Expr:
+    """What parentheses enclose."""
+    while type(node) is exp.Paren:
+        node = node.this
+    return node
+
+
+def chain(node: exp.Expr, kind: type[exp.Expr]) -> list[exp.Expr]:
+    """The parts of a AND b AND c, however many: the tree leans left and may be thousands deep."""
+    parts, stack = [], [node]
+    while stack:
+        item = stack.pop()
+        if type(item) is kind:
+            only(item, "this", "expression")
+            stack += [item.args["expression"], item.this]
+        else:
+            parts.append(item)
+    return parts
+
+
+def only(node: exp.Expr, *allowed: str) -> None:
+    """Refuse a node that carries anything we would silently ignore: an escape character, a subquery, a hint."""
+    if any(value not in (None, False, []) and key not in allowed for key, value in node.args.items()):
+        refuse_node(node)
+
 
 Constant = int | Fraction | bool | str | dt.date | dt.datetime
 MOMENTS = (exp.DataType.Type.TIMESTAMP, exp.DataType.Type.TIMESTAMPNTZ, exp.DataType.Type.TIMESTAMPTZ)

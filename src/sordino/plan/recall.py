@@ -1,30 +1,90 @@
-"""What makes two questions the same question. Asking the same question again is free, so this list decides who pays."""
+"""What makes two questions the same question. Asking the same question again is free, so this list decides who pays.
+
+From a question to what engines and statistics need: the frame of rows, and the public facts.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
 from sordino.errors import QueryError
-from sordino.plan.binding import context, frame
-from sordino.plan.query import Query
+from sordino.plan.query_plan import QueryPlan
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
 from sordino.schema.expression import leaves, names, reads
+from sordino.schema.frame import Frame
+from sordino.schema.interval import fit_predicate
 from sordino.schema.normal import canonical, constant, encode
 from sordino.schema.spelling import phrase
 from sordino.schema.value import is_text, shown
 from sordino.statistics.column_mean import Mean
-from sordino.statistics.port import Statistic
+from sordino.statistics.port import Context, Counted, Statistic
 
-__all__ = ["FORMAT", "question", "question_format_1", "recall_key"]
+__all__ = ["FORMAT", "context", "frame", "question", "question_format_1", "recall_key"]
+
+
+def frame(query: QueryPlan, unit: PrivacyUnit, *, fold_ids: bool = False, counted: Counted | None = None) -> Frame:
+    """The rows one release of this question looks at; with `counted`, those of a statistic that counts the values or bins of a column."""
+    if not query.statistics:
+        raise QueryError("SRD-208", "no statistic was asked.", "Ask at least one, such as count().")
+    columns, where = query.narrowed, query.where
+    by = [columns[name] for name in query.by]
+    if counted is not None:
+        column = columns[query.column(counted.column).name]
+        keys = tuple(range(len(counted.edges) - 1)) if counted.edges is not None else counted.keys
+        by.append(column if keys is None else replace(column, keys=keys))
+    return Frame(
+        unit=unit,
+        unit_column=_unit_column(query, unit),
+        fold_ids=fold_ids,
+        where=None if where is None else fit_predicate(where, where),
+        by=tuple(by),
+        columns=tuple(columns[name] for name in query.read),
+        counted=tuple(fit_predicate(item, where) for statistic in query.statistics.values() for item in statistic.predicates),
+        edges=None if counted is None else counted.edges,
+        joins=query.joins,
+    )
+
+
+def context(query: QueryPlan, unit: PrivacyUnit, *, size: int | None = None, rows: int | None = None) -> Context:
+    """The public facts a statistic may use."""
+    if size is not None and (isinstance(size, bool) or not isinstance(size, int) or size < 1):
+        raise QueryError("SRD-204", f"size is {shown(size)}.", "Give the public number of units as a whole number of at least 1.")
+    columns = query.narrowed
+    grouped = bool(query.by)
+    keys = Frame(unit, by=tuple(columns[name] for name in query.by)).public_groups
+    drops = any(columns[name].nulls == "drop" for name in query.read)
+    return Context(
+        unit=unit,
+        columns=columns,
+        grouped=grouped,
+        filtered=query.where is not None or grouped or unit.column is not None or drops or bool(query.joins),
+        size=size,
+        keys=keys,
+        rows=rows,
+        propose=query.propose,
+        otherwise=query.otherwise,
+    )
+
+
+def _unit_column(query: QueryPlan, unit: PrivacyUnit) -> Column | None:
+    if unit.column is None:
+        return None
+    column = query.columns.get(unit.column)
+    if column is None or column.type != "id":
+        what = f"the privacy unit {shown(unit.column)} is not an id column of table {shown(query.table)}."
+        raise QueryError("SRD-201", what, 'Declare it as "id", and as nothing else.', column=unit.column)
+    return column
+
 
 FORMAT = 2
 LENGTH = 256  # of a text in format 2, whatever the default becomes
 
 
-def question(query: Query, unit: PrivacyUnit, *, fold_ids: bool = False) -> dict[str, Any]:
+def question(query: QueryPlan, unit: PrivacyUnit, *, fold_ids: bool = False) -> dict[str, Any]:
     """The question, JSON-ready, with nothing of its price: no epsilon, delta or planner's choice, and a mechanism only if one was named.
 
     Nor with anything of how it is shown: the statistics are a sorted list without labels, in which equal ones stand once. `text` are
@@ -38,7 +98,7 @@ def question(query: Query, unit: PrivacyUnit, *, fold_ids: bool = False) -> dict
     return {**asked, **limits, "statistics": [distinct[text] for text in sorted(distinct)], "text": texts}
 
 
-def question_format_1(query: Query, unit: PrivacyUnit, *, fold_ids: bool = False) -> dict[str, Any]:
+def question_format_1(query: QueryPlan, unit: PrivacyUnit, *, fold_ids: bool = False) -> dict[str, Any]:
     """The question as format 1 wrote it. Frozen: this is how answers recorded under that format are found, for ever.
 
     Labels were part of it, and `max_rows` was the limit on the rows of a person in each group.

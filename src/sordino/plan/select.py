@@ -1,40 +1,114 @@
 """A SELECT becomes a question: which rows, which groups, which statistics, and how its answer is shown.
 
 Nothing of the text survives but names of declared columns and typed constants, so no engine ever sees what an analyst wrote.
+
+From a text to the tree of one SELECT. Hostile text is refused in milliseconds, with nothing read.
+
+ORDER BY, LIMIT and names of group columns: how released rows are shown. Post-processing, kept beside the question and not part of it.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
-from sqlglot import exp
+from sqlglot import TokenType, exp
+from sqlglot.dialects.dialect import Dialect
+from sqlglot.errors import SqlglotError
 
 from sordino.errors import QueryError
 from sordino.plan.aggregate import Aggregates
-from sordino.plan.arrangement import Arrangement, Order
-from sordino.plan.expression import Expressions
-from sordino.plan.literal import constant_of
-from sordino.plan.query import Query
-from sordino.plan.rewrite import allow, refuse, refuse_part
-from sordino.plan.scope import Catalogue, Scope
+from sordino.plan.literal import bare, constant_of
+from sordino.plan.query_plan import QueryPlan
+from sordino.plan.refusal import DEPTH
+from sordino.plan.rewrite import LENGTH, SHAPE, allow, check_statement, refuse, refuse_part
 from sordino.plan.source import Sources
-from sordino.plan.statement import parse_statement
-from sordino.plan.tree import bare
+from sordino.plan.sql_expression import Catalogue, Expressions, Scope
 from sordino.schema.column import Column
 from sordino.schema.expression import names
 from sordino.schema.interval import derive
-from sordino.schema.value import shown
+from sordino.schema.value import is_text, shown
 from sordino.statistics.port import Statistic
+from sordino.summaries import Refused
 
-__all__ = ["Selected", "read_select"]
+__all__ = ["Arrangement", "OrderBy", "Selected", "parse_statement", "read_select"]
+
+
+def parse_statement(text: str) -> exp.Select:
+    """The one SELECT a text says; a semicolon at its end is no other statement."""
+    if not isinstance(text, str) or not text.strip():
+        raise QueryError("SRD-209", f"the statement is {shown(text)}.", 'Write, for example, "SELECT AVG(age) FROM t".')
+    if len(text) > LENGTH:
+        raise QueryError("SRD-209", f"the statement has {len(text):,} characters.", f"Write at most {LENGTH:,}.")
+    if not is_text(text):
+        raise QueryError("SRD-209", "the statement contains a character that is not text.", "Remove NUL characters and lone surrogates.")
+    dialect = Dialect.get_or_raise("duckdb")
+    try:
+        tokens = dialect.tokenize(text)
+        if tokens and tokens[-1].token_type == TokenType.SEMICOLON:
+            tokens = tokens[:-1]
+        check_statement(tokens)
+        trees = dialect.parser().parse(tokens, text)
+    except RecursionError:
+        raise QueryError("SRD-209", "the statement is nested too deeply.", f"Nest at most {DEPTH} levels.") from None
+    except SqlglotError as error:
+        where = (getattr(error, "errors", None) or [{}])[0]
+        place = f" near line {where['line']}, column {where['col']}" if where.get("line") else ""
+        fix = f"Text goes in single quotes, odd names in double quotes. {SHAPE}"
+        raise QueryError("SRD-209", f"the statement cannot be read{place}.", fix) from None
+    tree = trees[0] if len(trees) == 1 else None
+    if tree is None:
+        raise QueryError("SRD-209", "the statement is more than one.", "Ask one SELECT at a time.")
+    if type(tree) is not exp.Select:
+        refuse_part(tree)
+    return tree
+
+
+@dataclass(frozen=True)
+class OrderBy:
+    """One key to sort by: a group column or an answer, by its name in the release."""
+
+    name: str
+    falling: bool = False
+    nulls_first: bool = False
+
+
+@dataclass(frozen=True)
+class Arrangement:
+    """`names` are group columns shown under another name; rows are sorted by `order`, ties in key order, and cut after `limit`."""
+
+    names: tuple[tuple[str, str], ...] = ()
+    order: tuple[OrderBy, ...] = ()
+    limit: int | None = None
+
+    def rows(self, columns: Mapping[str, Sequence[Any]], size: int) -> list[int]:
+        """The places of the rows to show, in the order to show them."""
+        places = list(range(size))
+        for key in reversed([key for key in self.order if key.name in columns]):
+            cells = columns[key.name]
+            known = [place for place in places if _comparable(cells[place])]
+            missing = [place for place in places if not _comparable(cells[place])]
+            known.sort(key=lambda place, cells=cells: cells[place], reverse=key.falling)  # type: ignore[misc]
+            places = [*missing, *known] if key.nulls_first else [*known, *missing]
+        return places if self.limit is None else places[: self.limit]
+
+    def shown(self, name: str) -> str:
+        return dict(self.names).get(name, name)
+
+
+def _comparable(cell: Any) -> bool:
+    """Null, a refusal and a number that is none have no place in an order."""
+    return cell is not None and not isinstance(cell, Refused) and not (isinstance(cell, float) and math.isnan(cell))
 
 
 @dataclass(frozen=True)
 class Selected:
     """A question about one private table, and how its released rows are shown."""
 
-    asked: Query
+    asked: QueryPlan
     arrangement: Arrangement | None
 
 
@@ -79,7 +153,7 @@ class _Select:
         asked = [(item, item.statistic) for item in items if item.statistic is not None]
         if not asked:
             raise QueryError("SRD-208", "the statement asks for no aggregate.", "Add one, such as COUNT(*).")
-        question = Query(self.scope.table, self._columns(by), joins=self.scope.joins)
+        question = QueryPlan(self.scope.table, self._columns(by), joins=self.scope.joins)
         if self.scope.condition is not None:
             question = question.with_where(self.scope.condition)
         if by:
@@ -146,9 +220,9 @@ class _Select:
         changed = tuple((old, new) for old, new in renamed.items() if old != new)
         return Arrangement(changed, tuple(order), limit) if changed or order or limit is not None else None
 
-    def _order(self, node: exp.Expr, items: list[_Item], by: list[Column]) -> Order:
+    def _order(self, node: exp.Expr, items: list[_Item], by: list[Column]) -> OrderBy:
         allow(node, "this", "desc", "nulls_first")
-        return Order(self._released(bare(node.this), items, by), bool(node.args.get("desc")), bool(node.args.get("nulls_first")))
+        return OrderBy(self._released(bare(node.this), items, by), bool(node.args.get("desc")), bool(node.args.get("nulls_first")))
 
     def _released(self, node: exp.Expr, items: list[_Item], by: list[Column]) -> str:
         """The name in the release of what is sorted by: a name or a place of the list, a group column, or an aggregate that is asked."""

@@ -9,10 +9,9 @@ from sqlglot import exp
 
 from sordino.errors import QueryError
 from sordino.plan.condition import read_predicate
-from sordino.plan.expression import Expressions
+from sordino.plan.literal import bare, chain
 from sordino.plan.rewrite import SHAPE, allow, refuse, refuse_part
-from sordino.plan.scope import Catalogue, Scope
-from sordino.plan.tree import bare, chain
+from sordino.plan.sql_expression import Catalogue, Expressions, Scope
 from sordino.schema.column import Column
 from sordino.schema.frame import Join, Public
 from sordino.schema.spelling import spell

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from sordino.errors import QueryError, SordinoError
-from sordino.plan.statement import parse_statement
+from sordino.plan.select import parse_statement
 from sordino.remote.wording import Asked, quoted
 
 __all__ = ["STATISTICS", "built", "unbuilt"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sordino.errors import QueryError
 from sordino.pictures import Picture
-from sordino.plan.arrangement import Arrangement
+from sordino.plan.select import Arrangement
 from sordino.session.card import Card
 from sordino.session.price import Wish
 from sordino.session.release import Paid, Release

@@ -10,8 +10,7 @@ import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from sordino.plan.binding import context
-from sordino.plan.recall import question_format_1, recall_key
+from sordino.plan.recall import context, question_format_1, recall_key
 from sordino.session.release import Release
 from sordino.statistics.column_mean import Mean
 

@@ -19,8 +19,8 @@ from sordino.engines.public import read_public
 from sordino.errors import QueryError
 from sordino.ledger import Balance, Book, Budget, open_ledger
 from sordino.plan.dataset import Dataset, read_dataset
-from sordino.plan.scope import Catalogue
 from sordino.plan.select import read_select
+from sordino.plan.sql_expression import Catalogue
 from sordino.schema.declaration import complete
 from sordino.schema.value import nearest
 from sordino.session.query import Query

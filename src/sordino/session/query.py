@@ -16,10 +16,10 @@ from sordino.errors import QueryError, SordinoError, builds
 from sordino.ledger import Asked, Limits, Membership
 from sordino.ledger.record import as_text
 from sordino.pictures import Picture, chain
-from sordino.plan.arrangement import Arrangement
-from sordino.plan.labels import Labels, labels_of
-from sordino.plan.query import Query as Question
+from sordino.plan.query_plan import Labels, labels_of
+from sordino.plan.query_plan import QueryPlan as Question
 from sordino.plan.recall import question, recall_key
+from sordino.plan.select import Arrangement
 from sordino.privacy.number import as_delta, as_epsilon, as_positive
 from sordino.schema.column import Column
 from sordino.schema.expression import Predicate

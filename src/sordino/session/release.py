@@ -12,7 +12,7 @@ from typing import Any
 
 from sordino.errors import LedgerError, QueryError
 from sordino.pictures import Picture
-from sordino.plan.arrangement import Arrangement
+from sordino.plan.select import Arrangement
 from sordino.privacy.cost import Cost
 from sordino.session import export, sampling, shape, view
 from sordino.session.about import about_release

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from sordino.engines.port import Bounded
 from sordino.errors import QueryError
 from sordino.ledger import Asked, Balance, Entry
-from sordino.plan.binding import context, frame
-from sordino.plan.labels import Labels
-from sordino.plan.query import Query as Question
+from sordino.plan.query_plan import Labels
+from sordino.plan.query_plan import QueryPlan as Question
+from sordino.plan.recall import context, frame
 from sordino.privacy.certificate import Certificate, whole_cost
 from sordino.privacy.cost import Cost
 from sordino.schema.frame import Frame

@@ -14,10 +14,10 @@ from sordino.engines.choice import open_engine
 from sordino.engines.port import Engine
 from sordino.errors import QueryError, builds
 from sordino.ledger import Balance, Book, Budget, open_ledger
-from sordino.plan.parsing import parse_predicate
-from sordino.plan.query import Query as Question
-from sordino.plan.scope import Catalogue
+from sordino.plan.condition import parse_predicate
+from sordino.plan.query_plan import QueryPlan as Question
 from sordino.plan.select import read_select
+from sordino.plan.sql_expression import Catalogue
 from sordino.privacy.relation import PrivacyUnit, Relation
 from sordino.schema.column import Column
 from sordino.schema.declaration import complete, declare, delimited

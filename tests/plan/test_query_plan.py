@@ -4,15 +4,15 @@ import pytest
 
 from schema.worlds import COLUMNS
 from sordino.errors import QueryError
-from sordino.plan.parsing import parse_predicate
-from sordino.plan.query import Query
+from sordino.plan.condition import parse_predicate
+from sordino.plan.query_plan import QueryPlan
 from sordino.schema.column import Column
 from sordino.schema.expression import And
 from sordino.statistics.port import Counted
 
 from .fakes import COUNT, MEDIAN, Fake
 
-PEOPLE = Query("people", {**COLUMNS, "zip": Column("zip", "cat"), "height": Column("height", "float")})
+PEOPLE = QueryPlan("people", {**COLUMNS, "zip": Column("zip", "cat"), "height": Column("height", "float")})
 
 
 def test_builders_return_new_queries():
@@ -78,7 +78,7 @@ def test_public_private_int_and_bool_groups_are_legal():
 
 def test_a_cross_product_has_at_most_a_million_cells():
     wide = {name: Column(name, "cat", keys=tuple(map(str, range(1000)))) for name in "abc"}
-    query = Query("t", {**wide, "p": Column("p", "cat")})
+    query = QueryPlan("t", {**wide, "p": Column("p", "cat")})
     assert query.group_by("a", "b").by == ("a", "b")
     with pytest.raises(QueryError, match=r"SRD-207.*1,000,000,000 cells"):
         query.group_by("a", "b", "c")

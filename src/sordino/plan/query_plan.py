@@ -1,4 +1,7 @@
-"""A question about a table: which rows, which groups, which statistics. A value with no data, no noise and no ledger behind it."""
+"""A question about a table: which rows, which groups, which statistics. A value with no data, no noise and no ledger behind it.
+
+What a question's answers are called in the book: an alias is how an answer is shown, so the book has names of its own.
+"""
 
 from __future__ import annotations
 
@@ -17,16 +20,18 @@ from sordino.schema.expression import And, Predicate
 from sordino.schema.frame import Join
 from sordino.schema.frame import unbounded as wide
 from sordino.schema.interval import MOST_VALUES, fit_column
+from sordino.schema.normal import encode
 from sordino.schema.value import is_text, nearest, shown
+from sordino.statistics.column_quantile import Position
 from sordino.statistics.port import Context, Statistic
 
-__all__ = ["MOST_CELLS", "Query"]
+__all__ = ["MOST_CELLS", "Labels", "QueryPlan", "labels_of"]
 
 MOST_CELLS = 1_000_000
 
 
 @dataclass(frozen=True)
-class Query:
+class QueryPlan:
     """A table's declared columns, and what is asked about them. Every builder returns a new Query and refuses before anything is read."""
 
     table: str
@@ -54,10 +59,10 @@ class Query:
         columns = {name: wide(column) if name in self.read else column for name, column in self.columns.items()}
         return columns if self.where is None else {name: fit_column(column, self.where) for name, column in columns.items()}
 
-    def with_where(self, condition: Any) -> Query:
+    def with_where(self, condition: Any) -> QueryPlan:
         """Keep only rows that also fulfil this condition: SQL text, or a Predicate."""
         if isinstance(condition, str):
-            from sordino.plan.parsing import parse_predicate
+            from sordino.plan.condition import parse_predicate
 
             condition = parse_predicate(condition, self.columns, table=self.table)
         if not isinstance(condition, Predicate):
@@ -68,7 +73,7 @@ class Query:
         parts = [part for item in (self.where, condition) for part in (item.parts if isinstance(item, And) else (item,))]
         return replace(self, where=And(tuple(parts)))
 
-    def by_mechanism(self, name: str | None, propose: Any = None, otherwise: str = "refuse") -> Query:
+    def by_mechanism(self, name: str | None, propose: Any = None, otherwise: str = "refuse") -> QueryPlan:
         """Answer by this mechanism instead of the planner's choice; `propose` is a bound on the local sensitivity for "ptr" to test."""
         if name is not None and not (is_text(name) and name):
             raise QueryError("SRD-106", f"mechanism is {shown(name)}.", 'Give a name such as "smooth", or "auto".')
@@ -77,7 +82,7 @@ class Query:
         bound = None if propose is None else as_positive(propose, "propose")
         return replace(self, mechanism=None if name in (None, "auto") else name, propose=bound, otherwise=otherwise)
 
-    def group_by(self, *names: str) -> Query:
+    def group_by(self, *names: str) -> QueryPlan:
         """One answer per group; replaces earlier groups."""
         if not names:
             raise QueryError("SRD-208", "group_by names no column.", "Name at least one column.")
@@ -95,7 +100,7 @@ class Query:
             _check_label(label, names, ())
         return replace(self, by=tuple(names))
 
-    def agg(self, **statistics: Statistic) -> Query:
+    def agg(self, **statistics: Statistic) -> QueryPlan:
         """Ask these statistics, each under its own name, together with those already asked."""
         if not statistics:
             raise QueryError("SRD-208", "no statistic was asked.", "Ask at least one, such as n=count().")
@@ -162,3 +167,60 @@ def _check_label(label: str, by: tuple[str, ...], asked: Mapping[str, Statistic]
     clash = sorted(mine & taken)
     if clash:
         raise QueryError("SRD-208", f"two columns of the answer would be called {shown(clash[0])}.", "Give the statistic another name.")
+
+
+ENDS = ("", "_low", "_high")  # the columns of one answer
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The caller's labels and the canonical ones.
+
+    `canonical` has one canonical label for each of the caller's, in the caller's order. `drawn` are the distinct statistics in
+    canonical order, each under the first label the caller gave it: equal ones are one draw at one price, however often they are named.
+    """
+
+    canonical: Mapping[str, str]
+    drawn: QueryPlan
+
+    @property
+    def sealed(self) -> dict[str, str]:
+        """The canonical label of every draw, in canonical order."""
+        return {label: self.canonical[label] for label in self.drawn.statistics}
+
+    def first(self, label: str) -> str:
+        """The label under which a statistic is drawn that the caller may have named twice."""
+        name = self.canonical[label]
+        return next(other for other in self.drawn.statistics if self.canonical[other] == name)
+
+
+def labels_of(query: QueryPlan) -> Labels:
+    """Canonical labels follow from the distinct statistics and the group columns alone: two who ask the same share them."""
+    asked = {label: encode(statistic.question()) for label, statistic in query.statistics.items()}
+    order = sorted(set(asked.values()))
+    names = _names([min(s.label for label, s in query.statistics.items() if asked[label] == text) for text in order], query.by)
+    known = dict(zip(order, names, strict=True))
+    first: dict[str, str] = {}
+    for label, text in asked.items():
+        first.setdefault(text, label)
+    same = {text: [s for label, s in query.statistics.items() if asked[label] == text] for text in order}
+    drawn: dict[str, Statistic] = {first[text]: max(same[text], key=_sure) for text in order}
+    return Labels({label: known[text] for label, text in asked.items()}, replace(query, statistics=drawn))
+
+
+def _sure(statistic: Statistic) -> Fraction:
+    """How sure a drawn interval is to be: of two wishes for one draw the higher one answers both."""
+    return statistic.level if isinstance(statistic, Position) else Fraction(0)
+
+
+def _names(wanted: list[str], taken: tuple[str, ...]) -> list[str]:
+    """Every statistic's own label, numbered where two of them, or one and a group column, would share a column of the answer."""
+    used, out = set(taken), []
+    for label in wanted:
+        number, name = 1, label
+        while any(name + end in used for end in ENDS):
+            number += 1
+            name = f"{label} {number}"
+        used |= {name + end for end in ENDS}
+        out.append(name)
+    return out
