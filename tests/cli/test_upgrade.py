@@ -109,15 +109,15 @@ def test_the_ledger_is_upgraded_once_and_one_way(folder, capsys):
 
 
 def test_a_ledger_of_format_1_that_its_witness_knows_is_upgraded_by_the_verb(folder, capsys, monkeypatch):
-    from sordino.ledger.filter import of_grains
-    from sordino.ledger.tally import Tally
-    from sordino.ledger.witness import Sighting, Witness
+    from sordino.ledger.balance import LedgerTally
+    from sordino.ledger.budget import of_grains
+    from sordino.ledger.witness_file import Sighting, WitnessFile
 
     run(capsys, "config", "upgrade")
     with read_ledger("people.ledger") as book:
-        tally, place = Tally.from_text(book.head.state), str(folder / "people.ledger")
+        tally, place = LedgerTally.from_text(book.head.state), str(folder / "people.ledger")
         seen = Sighting(book.id, place, book.head.count, book.head.hash, tally.spent, of_grains(tally.naive))
-        Witness(folder / "state" / "witness" / f"{book.id}.witness", book.id, place).write(seen)
+        WitnessFile(folder / "state" / "witness" / f"{book.id}.witness", book.id, place).write(seen)
     assert "chain whole" in run(capsys, "ledger", "verify")[1]
     assert not Path("people.ledger.format1").exists(), "looking at it does not upgrade it"
     code, out, _ = run(capsys, "ledger", "upgrade", "--yes")

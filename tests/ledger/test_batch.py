@@ -8,7 +8,7 @@ import pytest
 
 from sordino.errors import BudgetExceeded, QueryError
 from sordino.ledger import Budget, batch_cost
-from sordino.ledger.batch import offers
+from sordino.ledger.book import offers
 from sordino.privacy.cost import Cost
 
 from .scenes import TENTH, key, open_book

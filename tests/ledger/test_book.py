@@ -265,7 +265,7 @@ def test_threads_share_purses_of_a_book_that_adds_rho_without_a_double_spend(whe
 def test_a_clock_that_is_set_back_changes_nothing_that_counts(durable, dataset, monkeypatch):
     """When is written beside a charge and decides nothing: not the order, not what is left, not whether a request is known."""
     times = iter(f"{2030 - turn}-01-01T00:00:00Z" for turn in range(100))
-    monkeypatch.setattr("sordino.ledger.clerk.now", lambda: next(times))
+    monkeypatch.setattr("sordino.ledger.transaction.now", lambda: next(times))
     with open_book(durable, dataset=dataset, epsilon=1) as book:
         for turn in range(5):
             book.charge(f"k{turn}", key(str(turn)), TENTH)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sordino.errors import BudgetExceeded
 from sordino.ledger import Budget, PureFilter, ZcdpFilter
-from sordino.ledger.filter import GRAIN, grains, grains_text, of_grains, open_filter, price_of, read_filter
+from sordino.ledger.budget import GRAIN, grains, grains_text, of_grains, open_filter, price_of, read_filter
 from sordino.privacy.cost import Cost
 
 from .scenes import key, open_book

@@ -10,11 +10,11 @@ from fractions import Fraction
 import pytest
 
 from sordino.errors import BudgetExceeded, LedgerError, QueryError
-from sordino.ledger import Asked, Budget, Limits, adopt, open_ledger, read_ledger, upgrade, verify_export
-from sordino.ledger.filter import of_grains
+from sordino.ledger import Asked, AskedLimits, Budget, adopt, open_ledger, read_ledger, upgrade, verify_export
+from sordino.ledger.balance import LedgerTally
+from sordino.ledger.budget import of_grains
 from sordino.ledger.record import canonical, link
-from sordino.ledger.tally import Tally
-from sordino.ledger.witness import Sighting, Witness
+from sordino.ledger.witness_file import Sighting, WitnessFile
 from sordino.privacy.cost import Cost
 
 from .make_golden1 import COSTS, EXPORT, LEDGER, QUESTION
@@ -36,8 +36,8 @@ def old(tmp_path):
 def adopted(old, state):
     """The golden book where its witness saw it last: still of format 1."""
     with read_ledger(old) as book:
-        tally = Tally.from_text(book.head.state)
-        witness = Witness(state / "witness" / f"{book.id}.witness", book.id, str(old))
+        tally = LedgerTally.from_text(book.head.state)
+        witness = WitnessFile(state / "witness" / f"{book.id}.witness", book.id, str(old))
         seen = Sighting(book.id, witness.place, book.head.count, book.head.hash, tally.spent, of_grains(tally.naive))
         witness.write(seen)
     return old
@@ -81,7 +81,7 @@ def test_opening_to_spend_changes_nothing_until_something_is_written(adopted):
 
 def test_the_first_new_entry_keeps_a_copy_and_goes_on_in_format_2(adopted, caplog):
     with open_ledger(adopted, **TERMS) as book:
-        entry = book.charge("new", Asked(key(), limits=Limits(6, 3, 2)), TENTH, "amina")
+        entry = book.charge("new", Asked(key(), limits=AskedLimits(6, 3, 2)), TENTH, "amina")
         book.seal(entry, b"fresh")
         assert book.verify()
         written = records(book)[40:]
@@ -100,7 +100,7 @@ def test_the_first_new_entry_keeps_a_copy_and_goes_on_in_format_2(adopted, caplo
     assert len([line for line in caplog.messages if "format 2" in line]) == 1
     with open_ledger(adopted, **TERMS) as book:
         assert [entry.format for entry in book.entries()][-3:] == [1, 2, 2]
-        assert book.entries()[-2].asked == Asked(key(), limits=Limits(6, 3, 2))
+        assert book.entries()[-2].asked == Asked(key(), limits=AskedLimits(6, 3, 2))
 
 
 @pytest.mark.parametrize("step", ["policy", "version"])
@@ -146,7 +146,7 @@ def test_a_repeated_request_is_known_by_its_wish_and_not_by_its_price(where, dat
 
 
 def test_a_batch_says_what_each_of_its_members_asked(where, dataset):
-    members = (Asked(key("a"), (Asked(key("b")), Asked(key("c"))), Limits(2, 1, 2)), Asked(key("d"), limits=Limits(2, 1, 2)))
+    members = (Asked(key("a"), (Asked(key("b")), Asked(key("c"))), AskedLimits(2, 1, 2)), Asked(key("d"), limits=AskedLimits(2, 1, 2)))
     with open_book(where, dataset=dataset) as book:
         entry = book.charge_batch("b", Asked(key("batch"), members), [TENTH, Cost.pure("0.2")])
         (again,) = book.entries()
@@ -163,7 +163,7 @@ def test_a_batch_has_a_cost_for_every_question(where, dataset):
 
 
 def test_a_bundle_is_paid_for_once_and_names_its_members(where, dataset):
-    asked = Asked(key("both"), (Asked(key("a")), Asked(key("b"))), Limits(1, 1, 1), {"note": 80})
+    asked = Asked(key("both"), (Asked(key("a")), Asked(key("b"))), AskedLimits(1, 1, 1), {"note": 80})
     with open_book(where, dataset=dataset) as book:
         book.charge("r", asked, TENTH)
         (entry,) = book.entries()

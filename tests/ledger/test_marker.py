@@ -8,8 +8,8 @@ import os
 import pytest
 
 from sordino.errors import LedgerError
-from sordino.ledger import marker
-from sordino.ledger.marker import check_marker, marker_paths, write_marker
+from sordino.ledger import place
+from sordino.ledger.place import check_marker, marker_paths, write_marker
 
 from .scenes import open_book
 
@@ -55,14 +55,14 @@ def test_a_link_to_the_data_is_the_data(source, tmp_path):
 
 def test_a_source_nobody_may_write_beside_is_marked_in_the_state_directory(source, tmp_path, state, monkeypatch):
     beside, inside = marker_paths(source)
-    write_once = marker.write_once
+    write_once = place.write_once
 
     def read_only(path, content):
         if path == beside:
             raise PermissionError(13, "Permission denied")
         return write_once(path, content)
 
-    monkeypatch.setattr(marker, "write_once", read_only)
+    monkeypatch.setattr(place, "write_once", read_only)
     open_book(tmp_path / "a.ledger", source=source).close()
     assert inside.exists()
     assert not beside.exists()

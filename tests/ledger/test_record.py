@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sordino.errors import BudgetExceeded, LedgerError, QueryError
-from sordino.ledger import Asked, Limits
+from sordino.ledger import Asked, AskedLimits
 from sordino.ledger.record import as_key, as_text, canonical, canonical_charge, canonical_parts, read
 from sordino.privacy.cost import Cost
 
@@ -17,8 +17,8 @@ from .scenes import TENTH, key, open_book
 
 ASKED = [
     Asked(b"\x00\xff"),
-    Asked(key(), (Asked(key("a")), Asked(key("b"))), Limits(8, 4, 2), {"na\u00efve": 12, "a": 3}, {"epsilon": "1/2"}),
-    Asked(key(), (Asked(key("c"), (Asked(key("d")),), Limits(1, 1, 1)),), None, {}, {}),
+    Asked(key(), (Asked(key("a")), Asked(key("b"))), AskedLimits(8, 4, 2), {"na\u00efve": 12, "a": 3}, {"epsilon": "1/2"}),
+    Asked(key(), (Asked(key("c"), (Asked(key("d")),), AskedLimits(1, 1, 1)),), None, {}, {}),
 ]
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(), lambda v: st.lists(v) | st.dictionaries(st.text(), v), max_leaves=10

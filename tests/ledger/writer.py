@@ -15,10 +15,9 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import sordino.ledger.sqlite as sqlite_store
 from ledger.scenes import PURSES, TENTH, check_promises, key, open_book, spend
 from sordino.errors import BudgetExceeded, LedgerError
-from sordino.ledger import Book, Budget, page, witness
+from sordino.ledger import Book, Budget, page, sqlite_store, witness_file
 from sordino.privacy.cost import Cost
 
 
@@ -99,7 +98,7 @@ def steps(where: str, dataset: str, state: str, log: str, rounds: int) -> dict[s
         if step == "inside charge":
             store_page.append = die_after_append  # type: ignore[method-assign]
         if step == "before witness":
-            witness.Witness.write = die  # type: ignore[method-assign]
+            witness_file.WitnessFile.write = die  # type: ignore[method-assign]
         entry = book.charge(request, key(request), cost)
         os.write(note, f"charged {request}\n".encode())
         if step == "after charge":

@@ -13,7 +13,7 @@ import sordino
 from ledger.conftest import POSTGRES, postgres  # noqa: F401
 from sordino.cli import app
 from sordino.errors import QueryError
-from sordino.ledger.sqlite import SqliteStore
+from sordino.ledger.sqlite_store import SqliteStore
 from sordino.server.app import create_app
 
 from .hall import Visitor, people, write
@@ -91,7 +91,7 @@ def test_a_wall_clock_that_is_set_back_ends_no_session_and_charges_nothing_twice
     try:
         token = hall.token()
         monkeypatch.setattr(time, "time", lambda: real() - next(back))
-        monkeypatch.setattr("sordino.ledger.clerk.now", lambda: f"{2020 - next(back) // 86_400 % 1000:04d}-01-01T00:00:00Z")
+        monkeypatch.setattr("sordino.ledger.transaction.now", lambda: f"{2020 - next(back) // 86_400 % 1000:04d}-01-01T00:00:00Z")
         first = hall.pay(token, COUNT, "k", epsilon="0.5")
         again = hall.pay(token, COUNT, "k", epsilon="0.5")
         assert (first.status_code, again.content) == (200, first.content)

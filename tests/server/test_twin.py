@@ -212,7 +212,7 @@ def both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, walk: Any = drive, *, 
         monkeypatch.setattr(secrets, "token_urlsafe", lambda size, marks=marks: f"{next(marks):043d}")
         monkeypatch.setattr(secrets, "token_hex", lambda size, marks=marks: f"{next(marks):032x}")
         monkeypatch.setenv("SORDINO_STATE", str(tmp_path / f"state {name}"))
-        monkeypatch.setattr("sordino.ledger.clerk.now", lambda: "2025-11-16T02:21:07Z")  # the wall clock, written before the look
+        monkeypatch.setattr("sordino.ledger.transaction.now", lambda: "2025-11-16T02:21:07Z")  # the wall clock, written before the look
         world = World(tmp_path / name, rows, tape, per_row=1e-5, deadline=deadline)
         try:
             walk(world)

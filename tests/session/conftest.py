@@ -24,4 +24,4 @@ def opened_once():
 @pytest.fixture
 def _same_ids(monkeypatch) -> None:
     """A ledger's id is random and says nothing; in twin worlds it must not be the one thing that differs."""
-    monkeypatch.setattr("sordino.ledger.terms.uuid.uuid4", lambda: uuid.UUID(int=7))
+    monkeypatch.setattr("sordino.ledger.budget.uuid.uuid4", lambda: uuid.UUID(int=7))

@@ -90,7 +90,7 @@ def _paused(declared: Any) -> list[str]:
 def _counts(budget: Any) -> str:
     """How many releases of half a unit, and of a tenth, either rule would allow."""
     from sordino.ledger import Balance, Budget, open_filter
-    from sordino.ledger.tally import Tally
+    from sordino.ledger.balance import LedgerTally
     from sordino.privacy.cost import Cost
 
     said = []
@@ -98,7 +98,7 @@ def _counts(budget: Any) -> str:
         if rule == "zcdp" and not budget.delta:
             continue
         chosen = Budget(budget.epsilon, budget.delta, rule)
-        balance = Balance(chosen, open_filter(chosen), Tally(0, 0, 0, policy=chosen.policy()))
+        balance = Balance(chosen, open_filter(chosen), LedgerTally(0, 0, 0, policy=chosen.policy()))
         said.append(f"{rule}: {balance.more(Cost.laplace('0.5'))} releases of 0.5 or {balance.more(Cost.laplace('0.1'))} of 0.1")
     return ", ".join(said)
 

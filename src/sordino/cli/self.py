@@ -116,7 +116,7 @@ def _dataset() -> str:
 
 def _source() -> str:
     """Whether a file was written again after its first opening. Only its date is looked at."""
-    from sordino.ledger.marker import marker_paths
+    from sordino.ledger.place import marker_paths
     from sordino.plan.dataset import read_dataset
 
     files = [Path(table.source) for table in read_dataset(door.dataset()).tables.values() if not table.public]

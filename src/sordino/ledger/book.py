@@ -6,6 +6,8 @@ The protocol, and what holds if we die at any point of it:
   3. charge returns; only now may the caller look at the data             died here: spent, the request says "open" for ever
   4. the caller seals the answer in a second transaction                  died after it: a repeat returns the same bytes
 There are no refunds, because after step 3 nobody can prove that nothing was looked at.
+
+Several releases under one charge: as the sum of its members, or as one event with a price of its own.
 """
 
 from __future__ import annotations
@@ -13,25 +15,74 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
 from typing import Any
 
 from sordino.errors import LedgerError, QueryError, ReleaseFailed, SordinoError
-from sordino.ledger.asked import Asked, as_asked
-from sordino.ledger.balance import Balance
-from sordino.ledger.batch import offers
+from sordino.ledger.balance import Balance, LedgerTally
+from sordino.ledger.budget import Budget, Terms, of_grains, open_filter, price_of
 from sordino.ledger.chain import Check, check_chain, export_rows, read_entries
-from sordino.ledger.clerk import Charge, Clerk, Offer, Seal, entry_of, known_entry, own_offer
-from sordino.ledger.convoy import Convoy, Ticket
-from sordino.ledger.filter import of_grains
+from sordino.ledger.group_commit import Convoy, Ticket
 from sordino.ledger.port import Entry, Head, InDoubt, Membership, Page, Store
-from sordino.ledger.record import as_key, as_text, genuine, read
-from sordino.ledger.tally import Tally
-from sordino.ledger.terms import Terms
-from sordino.ledger.witness import Sighting, Witness
+from sordino.ledger.record import Asked, as_asked, as_key, as_text, genuine, read
+from sordino.ledger.transaction import Charge, ChargeOffer, Clerk, Seal, entry_of, known_entry, own_offer
+from sordino.ledger.witness_file import Sighting, WitnessFile
 from sordino.pictures import Picture, steps
 from sordino.privacy.cost import Cost
+from sordino.privacy.number import LARGEST_EPSILON
 
-__all__ = ["Book"]
+__all__ = ["Book", "batch_cost", "offers"]
+
+SHARE = 100  # one event may take this part of the delta pool beyond its members' own deltas
+
+
+def _sum(costs: Sequence[Cost], accounting: str) -> ChargeOffer | None:
+    epsilon, delta = sum((cost.epsilon for cost in costs), Fraction(0)), sum((cost.delta for cost in costs), Fraction(0))
+    if epsilon > LARGEST_EPSILON or delta >= 1:
+        return None
+    whole = Cost.sum((cost, 1) for cost in costs)
+    return ChargeOffer(whole, price_of(whole, accounting), "sum")
+
+
+def _event(costs: Sequence[Cost], delta: Fraction, accounting: str) -> ChargeOffer | None:
+    if not 0 < delta < 1:
+        return None  # without delta the loss of independent releases adds up exactly, so one event is the sum
+    try:
+        from sordino.privacy.composition import compose
+
+        cost = compose(list(costs), rule="pld", delta=delta)
+    except (ImportError, SordinoError):
+        return None
+    return ChargeOffer(cost, price_of(cost, accounting), "pld")
+
+
+def offers(costs: Sequence[Cost], budget: Budget) -> tuple[ChargeOffer, ...]:
+    """Every way to pay for this batch, the least share of the budget first: a delta that saves hardly any loss is not spent.
+
+    Theorem. A batch whose parameters are all fixed before its first answer may enter the filter as one event at any point of its
+    composed privacy profile.
+    Proof. Given the past, the joint law of the batch is a product of fixed pairs, whose profile the privacy-loss distribution bounds
+    from above; the filter's theorem asks for one conditional guarantee per event and nothing about its inside. QED
+    """
+    if not costs:
+        raise QueryError("SRD-103", "the batch is empty.", "Ask at least one question in a batch.")
+    pool = budget.delta / (2 if budget.accounting == "zcdp" else 1)
+    own = sum((cost.delta for cost in costs), Fraction(0))
+    found = [_sum(costs, budget.accounting)]
+    if len(costs) > 1:
+        found += [_event(costs, delta, budget.accounting) for delta in dict.fromkeys((own, own + pool / SHARE))]
+    usable = [offer for offer in found if offer is not None]
+    if not usable:
+        raise QueryError("SRD-101", "the batch as a whole is beyond any legal epsilon or delta.", "Split it, or ask for less.")
+    rule = open_filter(budget)
+    return tuple(sorted(usable, key=lambda offer: rule.weight(offer.price)))
+
+
+def batch_cost(costs: Sequence[Cost], balance: Balance) -> Cost:
+    """What a batch would be charged now: the cheapest offer that fits, or the cheapest one when none does."""
+    choices = offers(costs, balance.budget)
+    return next((offer.cost for offer in choices if balance.more(offer.cost)), choices[0].cost)
+
 
 log = logging.getLogger("sordino")
 PATIENCE = 10.0  # seconds a charge waits for its turn before it is refused
@@ -52,7 +103,7 @@ class Book:
     """A ledger with its store, terms and witness. Made by `open_ledger`."""
 
     def __init__(
-        self, store: Store, terms: Terms, witness: Witness | None, *, frozen: LedgerError | None = None, patience: float = PATIENCE
+        self, store: Store, terms: Terms, witness: WitnessFile | None, *, frozen: LedgerError | None = None, patience: float = PATIENCE
     ) -> None:
         self.terms, self._store, self.witness, self._frozen = terms, store, witness, frozen
         self._convoy = Convoy(self._commit, patience=patience) if store.place is not None else None
@@ -98,7 +149,7 @@ class Book:
             raise QueryError("SRD-106", what, "Give one cost for every question.")
         return self._pay(request, said, offers(costs, self.terms.budget), analyst, tuple(costs))
 
-    def _pay(self, request: str, asked: Asked, ways: tuple[Offer, ...], analyst: str | None, members: tuple[Cost, ...] = ()) -> Entry:
+    def _pay(self, request: str, asked: Asked, ways: tuple[ChargeOffer, ...], analyst: str | None, members: tuple[Cost, ...] = ()) -> Entry:
         self._trust()
         name = None if analyst is None else as_text(analyst, "the analyst")
         entry: Entry = self._ask(Charge(as_text(request, "the request id"), asked, ways, name, members))
@@ -152,12 +203,12 @@ class Book:
     @property
     def budget(self) -> Balance:
         """What is spent and what is left, now."""
-        return Balance(self.terms.budget, self.terms.filter, Tally.from_text(self.head.state))
+        return Balance(self.terms.budget, self.terms.filter, LedgerTally.from_text(self.head.state))
 
     def balance(self, entry: Entry) -> Balance:
         """The budget as of an entry's own charge, which is what its card must say for ever."""
         loss, delta, naive = entry.after or (0, 0, 0)
-        return Balance(self.terms.budget, self.terms.filter, Tally(loss, delta, naive, policy=self.terms.budget.policy()))
+        return Balance(self.terms.budget, self.terms.filter, LedgerTally(loss, delta, naive, policy=self.terms.budget.policy()))
 
     def plot(self) -> Picture:
         """The budget burning down: the share of the cap that is left after every charge."""
@@ -214,12 +265,12 @@ class Book:
             return self._turn(page, clerk) if clerk.rows else head
 
         head = self._store.transact(transaction)
-        self._remember(head, Tally.from_text(head.state), anew=anew)
+        self._remember(head, LedgerTally.from_text(head.state), anew=anew)
 
     def _commit(self, take: Callable[[], list[Ticket]]) -> None:
         written: list[Ticket] = []
 
-        def transaction(page: Page) -> tuple[Head, Tally] | None:
+        def transaction(page: Page) -> tuple[Head, LedgerTally] | None:
             tickets = take()
             head = page.head()
             assert head is not None
@@ -256,7 +307,7 @@ class Book:
         page.append(clerk.rows, clerk.seals, head)
         return head
 
-    def _remember(self, head: Head, tally: Tally, *, anew: bool = False) -> None:
+    def _remember(self, head: Head, tally: LedgerTally, *, anew: bool = False) -> None:
         if self.witness is not None:
             seen = Sighting(self.id, self.witness.place, head.count, head.hash, tally.spent, of_grains(tally.naive))
             self.witness.write(seen, anew=anew)

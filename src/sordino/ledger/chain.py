@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from sordino.errors import LedgerError, SordinoError
-from sordino.ledger.clerk import entry_of
+from sordino.ledger.balance import LedgerTally
+from sordino.ledger.budget import Terms
 from sordino.ledger.port import Entry, Head, Row
 from sordino.ledger.record import GENESIS, canonical, digest, link, read
-from sordino.ledger.tally import Tally
-from sordino.ledger.terms import Terms
+from sordino.ledger.transaction import entry_of
 
 __all__ = ["Check", "check_chain", "export_rows", "read_entries", "verify_export"]
 
@@ -49,7 +49,7 @@ def check_chain(rows: Iterable[Row], head: Head | None, *, answers: bool = True)
     Proof. Each hash covers the hash before it and the exact bytes of its record; two different lists of records with one head
     would be a collision of SHA-256. Answers are bound through their digest in the seal's record. QED
     """
-    before, count, tally, files = GENESIS, 0, Tally(), _Files(set(), {})
+    before, count, tally, files = GENESIS, 0, LedgerTally(), _Files(set(), {})
     try:
         for row in rows:
             record = read(row.record)
@@ -60,7 +60,7 @@ def check_chain(rows: Iterable[Row], head: Head | None, *, answers: bool = True)
                 raise _Fault("the hash does not match")
             if count == 0:
                 Terms.from_record(record)
-                tally = Tally.of(record)
+                tally = LedgerTally.of(record)
             else:
                 tally.apply(record)
             count += 1
@@ -127,7 +127,7 @@ def export_rows(rows: Iterable[Row]) -> Iterator[str]:
 def verify_export(text: str) -> Check:
     """Check an exported book without the ledger it came from; compare `.head` with what the owner's witness says."""
     rows: list[Row] = []
-    tally, last = Tally(), GENESIS
+    tally, last = LedgerTally(), GENESIS
     try:
         for number, line in enumerate(text.splitlines()):
             item = json.loads(line)
@@ -138,7 +138,7 @@ def verify_export(text: str) -> Check:
             rows.append(Row(number, last, canonical(record), answer, *filed))
             if record["kind"] == "seal":
                 rows[record["charge"]] = rows[record["charge"]]._replace(sealed=number)
-            tally = Tally.of(record) if number == 0 else tally
+            tally = LedgerTally.of(record) if number == 0 else tally
             tally.apply(record)
     except (LookupError, TypeError, ValueError, ZeroDivisionError):
         return Check(False, len(rows), last.hex(), "the line cannot be read", len(rows))

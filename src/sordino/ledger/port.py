@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple, Protocol, TypeVar
 
-from sordino.ledger.asked import Asked
-from sordino.ledger.filter import Price
-from sordino.ledger.record import FORMAT
+from sordino.ledger.budget import Price
+from sordino.ledger.record import FORMAT, Asked
 from sordino.privacy.cost import Cost
 
 __all__ = ["Entry", "Found", "Head", "InDoubt", "Ledger", "Membership", "Page", "Row", "Store"]

@@ -13,7 +13,7 @@ import numpy as np
 
 from sordino.engines.port import Bounded as Port
 from sordino.errors import QueryError, ReleaseFailed
-from sordino.ledger import Asked, Balance, Book, Entry, Limits
+from sordino.ledger import Asked, AskedLimits, Balance, Book, Entry
 from sordino.models.rows import Bounded, Rows
 from sordino.models.way import Way
 from sordino.noise import draw as exact_draw
@@ -57,7 +57,7 @@ class Fit:
 
     @property
     def asked(self) -> Asked:
-        return Asked(self.key, limits=Limits.of(FRAME.unit))
+        return Asked(self.key, limits=AskedLimits.of(FRAME.unit))
 
     @property
     def cost(self) -> Cost:

@@ -9,7 +9,7 @@ from typing import Any
 
 from sordino.errors import QueryError
 from sordino.ledger import Book, open_ledger, read_ledger
-from sordino.ledger.tally import Tally
+from sordino.ledger.balance import LedgerTally
 from sordino.privacy.number import shown
 from sordino.privacy.relation import Relation
 
@@ -34,7 +34,7 @@ def opened(ledger: Any, relation: str) -> Iterator[Book | None]:
 
 def _at(path: str | os.PathLike[str]) -> Book:
     with read_ledger(path) as found:
-        terms, versions = found.terms, Tally.from_text(found.head.state).versions
+        terms, versions = found.terms, LedgerTally.from_text(found.head.state).versions
     return open_ledger(path, budget=None, relation=terms.relation, unit=terms.unit, dataset=terms.dataset, version=versions[-1])
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from sordino.engines.port import Stop
 from sordino.errors import QueryError, ReleaseFailed, SordinoError
 from sordino.ledger import Asked, Balance, Book, Entry
-from sordino.ledger.asked import same_request
+from sordino.ledger.record import same_request
 from sordino.privacy.cost import Cost
 from sordino.privacy.number import as_epsilon
 from sordino.server.clock import Clock

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from sordino.errors import QueryError
-from sordino.ledger.filter import price_of
+from sordino.ledger.budget import price_of
 from sordino.privacy.cost import Cost
 from sordino.server.approval import STATES, Approval, Approvals
 from sordino.server.deadline import Deadlines

@@ -13,7 +13,7 @@ from types import EllipsisType
 from typing import TYPE_CHECKING, Any
 
 from sordino.errors import QueryError, SordinoError, builds
-from sordino.ledger import Asked, Limits, Membership
+from sordino.ledger import Asked, AskedLimits, Membership
 from sordino.ledger.record import as_text
 from sordino.pictures import Picture, chain
 from sordino.plan.query_plan import Labels, labels_of
@@ -266,7 +266,7 @@ class Query(TableVerbs):
         members = tuple(Asked(recall_key(table.dataset, table.version, said)) for said in words)
         if not members and self.pointed.key() != self.key():  # the point of an interval is a question of its own
             members = (Asked(self.pointed.key()),)
-        return Asked(self.key(), members, Limits.of(table.unit), self.words["text"], older=self.older, point=self.pointed.key())
+        return Asked(self.key(), members, AskedLimits.of(table.unit), self.words["text"], older=self.older, point=self.pointed.key())
 
     @cached_property
     def older(self) -> bytes | None:

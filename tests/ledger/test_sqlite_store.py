@@ -14,7 +14,7 @@ import pytest
 
 from sordino.errors import LedgerError
 from sordino.ledger import Budget
-from sordino.ledger.sqlite import SqliteStore
+from sordino.ledger.sqlite_store import SqliteStore
 
 from .scenes import PURSES, TENTH, finish, key, open_book, start_writer
 

@@ -9,19 +9,29 @@ from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 from sordino.errors import BudgetExceeded, LedgerError, QueryError
-from sordino.ledger.asked import Asked, same_request
-from sordino.ledger.filter import Price, grains, price_of
+from sordino.ledger.balance import LedgerTally
+from sordino.ledger.budget import Price, Terms, grains, price_of
 from sordino.ledger.port import Entry, Found, Head, Page, Row
-from sordino.ledger.record import FORMAT, canonical, canonical_charge, canonical_parts, digest, genuine, link, now, read
-from sordino.ledger.tally import Tally
-from sordino.ledger.terms import Terms
+from sordino.ledger.record import (
+    FORMAT,
+    Asked,
+    canonical,
+    canonical_charge,
+    canonical_parts,
+    digest,
+    genuine,
+    link,
+    now,
+    read,
+    same_request,
+)
 from sordino.privacy.cost import Cost
 
-__all__ = ["Charge", "Clerk", "Offer", "Seal", "entry_id", "entry_of", "known_entry", "own_offer"]
+__all__ = ["Charge", "ChargeOffer", "Clerk", "Seal", "entry_id", "entry_of", "known_entry", "own_offer"]
 
 
 @dataclass(frozen=True)
-class Offer:
+class ChargeOffer:
     """One way to pay: the cost that is recorded, the filter's price for it, and the rule that found it."""
 
     cost: Cost
@@ -40,9 +50,9 @@ class Offer:
 
 
 @lru_cache(maxsize=4096)
-def own_offer(cost: Cost, accounting: str) -> Offer:
+def own_offer(cost: Cost, accounting: str) -> ChargeOffer:
     """The plain offer for one release; many releases cost the same."""
-    return Offer(cost, price_of(cost, accounting))
+    return ChargeOffer(cost, price_of(cost, accounting))
 
 
 class Charge(NamedTuple):
@@ -50,7 +60,7 @@ class Charge(NamedTuple):
 
     request: str
     asked: Asked
-    offers: tuple[Offer, ...]
+    offers: tuple[ChargeOffer, ...]
     analyst: str | None
     members: tuple[Cost, ...] = ()
 
@@ -71,7 +81,7 @@ class Clerk:
 
     def __init__(self, terms: Terms, head: Head, page: Page, wishes: list[Charge | Seal]) -> None:
         self._terms = terms
-        self.tally = Tally.from_text(head.state)
+        self.tally = LedgerTally.from_text(head.state)
         self.count, self.hash = head.count, head.hash
         self.at = now()
         self.rows: list[Row] = []
@@ -135,7 +145,7 @@ class Clerk:
             None, wish.members, offer.price, (self.tally.loss, self.tally.delta, self.tally.naive), asked, self.at,
         )  # fmt: skip
 
-    def _admitted(self, wish: Charge) -> Offer:
+    def _admitted(self, wish: Charge) -> ChargeOffer:
         refusal: BudgetExceeded | None = None
         for offer in wish.offers:
             try:

@@ -10,9 +10,9 @@ import pytest
 
 from sordino.errors import LedgerError, QueryError, ReleaseFailed
 from sordino.ledger import adopt
-from sordino.ledger.filter import Price
+from sordino.ledger.budget import Price
 from sordino.ledger.port import Head
-from sordino.ledger.witness import SLOT, Sighting, Witness
+from sordino.ledger.witness_file import SLOT, Sighting, WitnessFile
 
 from .conftest import POSTGRES
 from .scenes import TENTH, key, open_book
@@ -126,7 +126,7 @@ def test_a_charge_whose_witness_cannot_be_written_is_spent_and_not_new(tmp_path,
         def full(*_, **__):
             raise OSError(28, "No space left on device")
 
-        monkeypatch.setattr(Witness, "write", full)
+        monkeypatch.setattr(WitnessFile, "write", full)
         with pytest.raises(ReleaseFailed) as failure:
             book.charge("r", key(), TENTH)
         assert (failure.value.code, failure.value.spent) == ("SRD-402", True)
@@ -175,7 +175,7 @@ def test_the_state_directory_is_private(tmp_path, state):
 
 
 def test_a_torn_write_leaves_the_sighting_before(tmp_path):
-    witness = Witness(tmp_path / "w", "id", "/place")
+    witness = WitnessFile(tmp_path / "w", "id", "/place")
     sightings = [Sighting("id", "/place", n, bytes([n]) * 32, Price(Fraction(n, 10), Fraction(0)), Fraction(n, 10)) for n in range(1, 6)]
     for sighting in sightings:
         witness.write(sighting)
@@ -186,7 +186,7 @@ def test_a_torn_write_leaves_the_sighting_before(tmp_path):
         torn = bytearray(content)
         torn[newest * SLOT + cut : newest * SLOT + 512] = bytes(512 - cut)
         witness.path.write_bytes(bytes(torn))
-        assert Witness(witness.path, "id", "/place").look() == sightings[-2]
+        assert WitnessFile(witness.path, "id", "/place").look() == sightings[-2]
     witness.path.write_bytes(b"garbage")
     witness.check(Head(1, b"", ""), lambda _: None)
     with pytest.raises(LedgerError, match="damaged"):
@@ -194,22 +194,22 @@ def test_a_torn_write_leaves_the_sighting_before(tmp_path):
 
 
 def test_an_older_sighting_never_replaces_a_newer_one(tmp_path):
-    witness = Witness(tmp_path / "w", "id", "/place")
+    witness = WitnessFile(tmp_path / "w", "id", "/place")
     old, new = (Sighting("id", "/place", n, b"h" * 32, Price(Fraction(n), Fraction(0)), Fraction(n)) for n in (3, 8))
     witness.write(new)
     witness.write(old)
     assert witness.look() == new
     witness.write(old, anew=True)
-    assert Witness(witness.path, "id", "/place").look() == old
+    assert WitnessFile(witness.path, "id", "/place").look() == old
 
 
 def test_a_very_long_path_is_remembered_by_its_hash(tmp_path):
     place = "/" + "é" * 3000
-    witness = Witness(tmp_path / "w", "id", place)
+    witness = WitnessFile(tmp_path / "w", "id", place)
     witness.write(Sighting("id", witness.place, 1, b"h" * 32, Price(Fraction(0), Fraction(0)), Fraction(0)))
-    Witness(tmp_path / "w", "id", place).check(Head(1, b"h" * 32, ""), lambda _: None)
+    WitnessFile(tmp_path / "w", "id", place).check(Head(1, b"h" * 32, ""), lambda _: None)
     with pytest.raises(LedgerError, match="last seen"):
-        Witness(tmp_path / "w", "id", place + "x").check(Head(1, b"h" * 32, ""), lambda _: None)
+        WitnessFile(tmp_path / "w", "id", place + "x").check(Head(1, b"h" * 32, ""), lambda _: None)
 
 
 @POSTGRES

@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 
 from sordino.errors import LedgerError, QueryError, ReleaseFailed
-from sordino.ledger import postgres as store_module
+from sordino.ledger import postgres_store as store_module
 from sordino.ledger.port import InDoubt
 
 from .conftest import POSTGRES

@@ -1,21 +1,28 @@
-"""The owner's way back: accept a restored, moved or unwitnessed ledger, and write off what may be missing from it."""
+"""The owner's way back: accept a restored, moved or unwitnessed ledger, and write off what may be missing from it.
+
+The owner's one-way door: from here on the book is of this format, and older software refuses it.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 from sordino.errors import LedgerError, QueryError
 from sordino.ledger.book import Book
-from sordino.ledger.clerk import Clerk
-from sordino.ledger.filter import Price, grains, of_grains, price_of
+from sordino.ledger.budget import Price, grains, of_grains, price_of
+from sordino.ledger.migration import copy_of
 from sordino.ledger.opening import Where, store_at, whole_book
 from sordino.ledger.port import Page
-from sordino.ledger.witness import Sighting
+from sordino.ledger.record import FORMAT
+from sordino.ledger.transaction import Clerk
+from sordino.ledger.witness_file import Sighting
 from sordino.privacy.cost import Cost
 from sordino.privacy.number import as_delta, as_epsilon
 
-__all__ = ["adopt"]
+__all__ = ["Upgraded", "adopt", "upgrade"]
 
 NOTHING = (Price(Fraction(0), Fraction(0)), Fraction(0))
 
@@ -99,3 +106,42 @@ def _missing(seen: Sighting | None, clerk: Clerk, page: Page) -> tuple[Price, Fr
     spent = clerk.tally.spent
     shortfall = Price(max(Fraction(0), seen.spent.loss - spent.loss), max(Fraction(0), seen.spent.delta - spent.delta))
     return shortfall, max(Fraction(0), seen.naive - of_grains(clerk.tally.naive))
+
+
+@dataclass(frozen=True)
+class Upgraded:
+    """What an upgrade did: `before` is the format the book had, `copy` where it is kept as it was (PostgreSQL makes no copy)."""
+
+    before: int
+    after: int
+    copy: str | None = None
+
+    @property
+    def changed(self) -> bool:
+        return self.before < self.after
+
+
+def upgrade(where: Where, *, dataset: str | None = None, witness: Where | None = None, state: Where | None = None) -> Upgraded:
+    """Write the entry that makes this book one of the present format, after keeping a copy of a file. There is no way back.
+
+    Nothing else changes: what was spent stays spent, recorded answers stay recorded, and every earlier entry keeps its bytes and its
+    hash. A book that is of this format already is left as it is. Without this, the first charge does the same.
+    """
+    store = store_at(where, dataset)
+    try:
+        if store.head() is None:
+            raise LedgerError("SRD-604", "there is no ledger at this address.", "Give the path or DSN of a ledger.")
+        book = whole_book(store, witness, state).verified()
+        before = FORMAT
+
+        def work(clerk: Clerk, _: Page) -> None:
+            nonlocal before
+            before = clerk.older
+            clerk.begin_format()
+
+        book.write(work)
+    finally:
+        store.close()
+    path = getattr(store, "path", None)
+    kept = str(copy_of(path, before)) if before < FORMAT and isinstance(path, Path) else None
+    return Upgraded(before, FORMAT, kept)

@@ -20,12 +20,12 @@ from hashlib import sha256
 from pathlib import Path
 
 from sordino.errors import LedgerError
-from sordino.ledger.filter import Price
+from sordino.ledger.budget import Price
 from sordino.ledger.place import locked, private_directory, sync, sync_directory
 from sordino.ledger.port import Head
 from sordino.ledger.record import canonical
 
-__all__ = ["Sighting", "Witness", "orphan_at"]
+__all__ = ["Sighting", "WitnessFile", "orphan_at"]
 
 SLOT = 4096
 FIX = "Put the newest ledger back, or let the owner adopt this one, which writes the difference off."
@@ -69,7 +69,7 @@ def _latest(content: bytes) -> tuple[Sighting | None, int]:
     return best, where
 
 
-class Witness:
+class WitnessFile:
     """The witness of one ledger, in the state directory or wherever the owner keeps it."""
 
     def __init__(self, path: Path, ledger: str, place: str) -> None:
