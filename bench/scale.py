@@ -22,7 +22,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 from engine import many_rows
-from sordino.engines.answer import Answer
+from sordino.engines.answer import EngineAnswer
 from sordino.engines.source import open_source
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
@@ -53,18 +53,18 @@ def frame(groups: int, *, rows: int = 8, most: int = 4) -> Frame:
 def arrivals() -> Iterator[list[int]]:
     """The size of every answer a database gives, while the block runs."""
     sizes: list[int] = []
-    fetch = Answer._fetch
+    fetch = EngineAnswer._fetch
 
-    def counted(self: Answer, statement: str) -> dict[str, Any]:
+    def counted(self: EngineAnswer, statement: str) -> dict[str, Any]:
         found = fetch(self, statement)
         sizes.append(sum(values.nbytes for values in found.values()))
         return found
 
-    Answer._fetch = counted  # type: ignore[method-assign]
+    EngineAnswer._fetch = counted  # type: ignore[method-assign]
     try:
         yield sizes
     finally:
-        Answer._fetch = fetch  # type: ignore[method-assign]
+        EngineAnswer._fetch = fetch  # type: ignore[method-assign]
 
 
 def cost(engine: Any, asked: Frame, request: Any, processor: Callable[[], float], repeats: int) -> Cost:

@@ -18,7 +18,7 @@ import psycopg
 import pyarrow as pa
 import pytest
 
-from sordino.engines.answer import Answer
+from sordino.engines.answer import EngineAnswer
 from sordino.engines.port import TableRequest
 from sordino.engines.postgres import Postgres
 from sordino.engines.source import open_source
@@ -90,7 +90,7 @@ class Overheard:
 
 def test_a_class_from_outside_is_asked_every_kind_of_request_an_engine_answers() -> None:
     known = {request.__name__ for request in get_args(TableRequest)}
-    assert set(re.findall(r"isinstance\(request, (\w+)\)", inspect.getsource(Answer.ask))) == known
+    assert set(re.findall(r"isinstance\(request, (\w+)\)", inspect.getsource(EngineAnswer.ask))) == known
     report = check_engine(Overheard, tables=["brief"], quick=True)
     assert report.ok
     assert report.engine == "Overheard"

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sordino.engines.dialect import PLAIN, Dialect, render
-from sordino.engines.postgres_dialect import Postgres, _vanishing
-from sordino.engines.spark_dialect import Spark
-from sordino.engines.value import quoted
+from sordino.engines.database import PLAIN, Dialect, render
+from sordino.engines.postgres_dialect import PostgresDialect, _vanishing
+from sordino.engines.spark import SparkDialect
+from sordino.engines.value_text import quoted
 from sordino.errors import QueryError
 
-DIALECTS = [Postgres(), Spark()]
+DIALECTS = [PostgresDialect(), SparkDialect()]
 WORDS = re.compile(r"[A-Za-z_]+|[0-9]+|\S")
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sordino.engines.filter import names
+from sordino.engines.expression_text import names
 from sordino.engines.source import open_source
 from sordino.engines.text import check
 from sordino.errors import QueryError

@@ -98,7 +98,7 @@ def test_the_same_rows_of_the_same_people_stay_under_every_salt(fold: bool, tmp_
 
 @pytest.mark.parametrize("kind", ["int", "float", "decimal", "bool", "date", "timestamp", "cat", "id"])
 def test_a_mapped_value_maps_to_itself(kind: str, tmp_path: Path) -> None:
-    from sordino.engines.value import typed
+    from sordino.engines.value_text import typed
 
     column = Column("x", kind, scale=2)
     for name, held in VALUES.items():

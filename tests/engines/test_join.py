@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from sordino.engines.public import read_public
-from sordino.engines.source import open_source
+from sordino.engines.source import open_source, read_public
 from sordino.errors import QueryError
 from sordino.lab.awkward_joins import BEDS, BESIDE, JOINED, WARDS, WITHIN
 from sordino.lab.awkward_tables import AGE, COLUMNS, PERSON, WARD, awkward, person

@@ -13,7 +13,7 @@ import pytest
 
 from sordino.engines.postgres import Postgres
 from sordino.engines.source import open_source
-from sordino.engines.value import SHORT, id_of
+from sordino.engines.value_text import SHORT, id_of
 from sordino.errors import QueryError
 from sordino.lab.awkward_tables import PERSON, person
 from sordino.privacy.relation import PrivacyUnit

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sordino.engines.rank import Order, sorted_groups
+from sordino.engines.answer import RankOrder, sorted_groups
 from sordino.engines.source import open_source
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
@@ -16,7 +16,7 @@ from sordino.schema.frame import Frame
 from sordino.summaries.totals import Item, Middles, Ranks, Totals, middle, rank_window
 
 
-def order(x: np.ndarray, width: int, rows: int) -> tuple[Order, list[int]]:
+def order(x: np.ndarray, width: int, rows: int) -> tuple[RankOrder, list[int]]:
     """An order over an array in memory, and how many values each read returned."""
     reads: list[int] = []
 
@@ -29,7 +29,7 @@ def order(x: np.ndarray, width: int, rows: int) -> tuple[Order, list[int]]:
         reads.append(len(inside))
         return inside
 
-    return Order(width, count, read, rows), reads
+    return RankOrder(width, count, read, rows), reads
 
 
 @settings(max_examples=200, deadline=None)
@@ -59,7 +59,7 @@ def test_groups_are_sorted_by_one_key_or_by_two() -> None:
 
 
 def test_a_large_column_is_read_in_pieces_and_groups_in_slices(monkeypatch) -> None:
-    monkeypatch.setattr("sordino.engines.rank.SLICE", 500)
+    monkeypatch.setattr("sordino.engines.answer.SLICE", 500)
     monkeypatch.setattr("sordino.engines.answer.SLICE", 500)
     rng = np.random.default_rng(2)
     values, groups = np.concatenate([rng.normal(50, 20, 5_000), [7.0] * 3_000]), rng.integers(0, 40, 8_000) ** 2 // 100
@@ -110,7 +110,7 @@ def test_every_total_is_the_sum_of_the_slice(data: st.DataObject) -> None:
 
 
 def test_the_middle_of_a_large_column_is_added_up_in_the_database(monkeypatch) -> None:
-    monkeypatch.setattr("sordino.engines.rank.Order.__init__.__defaults__", (500, None))
+    monkeypatch.setattr("sordino.engines.answer.RankOrder.__init__.__defaults__", (500, None))
     rng = np.random.default_rng(4)
     values = np.concatenate([rng.normal(50, 20, 5_000), [7.0] * 3_000])
     number = Column("v", "float", bounds=(0, 100))

@@ -71,7 +71,7 @@ def test_equal_values_are_thinned_like_different_ones(portable: bool) -> None:
 
 
 def test_a_group_larger_than_a_slice_is_read_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sordino.engines.rank.SLICE", 100)
+    monkeypatch.setattr("sordino.engines.answer.SLICE", 100)
     monkeypatch.setattr("sordino.engines.answer.SLICE", 100)
     values = np.random.default_rng(2).integers(0, 1000, 700).tolist()
     assert rows_of(values, Rows("x")) == sorted(values)

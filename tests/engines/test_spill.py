@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
+from sordino.engines.duckdb import Spill
 from sordino.engines.source import open_source
-from sordino.engines.spill import Spill
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
 from sordino.schema.frame import Frame
@@ -30,7 +30,7 @@ def test_the_folder_is_private_and_gone_after_close() -> None:
 
 
 def test_a_dead_ones_folder_is_deleted_by_the_next_and_a_living_ones_is_not() -> None:
-    code = "import sys, time; from pathlib import Path; from sordino.engines.spill import Spill; s = Spill(Path(sys.argv[1]));"
+    code = "import sys, time; from pathlib import Path; from sordino.engines.duckdb import Spill; s = Spill(Path(sys.argv[1]));"
     code += "(s.folder / 'rows').write_text('secret'); print(s.folder, flush=True); time.sleep(60)"
     root = Path(tempfile.gettempdir()) / "root"
     child = subprocess.Popen([sys.executable, "-c", code, str(root)], stdout=subprocess.PIPE, text=True)

@@ -13,7 +13,7 @@ from typing import Any
 import duckdb
 
 import sordino as sd
-from sordino.engines.public import read_public
+from sordino.engines.source import read_public
 from sordino.schema.declaration import declare
 
 EPSILON = 1_000_000

@@ -12,7 +12,7 @@ from tests.session.test_replay import same
 from tests.session.twin import run
 
 import sordino as sd
-from sordino.engines.public import read_public
+from sordino.engines.source import read_public
 from sordino.errors import QueryError
 from sordino.schema.column import Column
 from sordino.schema.declaration import declare

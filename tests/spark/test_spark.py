@@ -172,7 +172,7 @@ def test_a_table_a_file_and_a_frame_are_the_same_rows(spark: Any, tmp_path: Any)
 
 
 def test_a_large_column_is_read_in_pieces_and_groups_in_slices(spark: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr("sordino.engines.rank.SLICE", 300)
+    monkeypatch.setattr("sordino.engines.answer.SLICE", 300)
     monkeypatch.setattr("sordino.engines.answer.SLICE", 300)
     rng = np.random.default_rng(2)
     values, groups = rng.integers(0, 2**40, 1_500), rng.integers(0, 6, 1_500) ** 2 // 5

@@ -6,9 +6,9 @@ import itertools
 from typing import Any
 
 import pyarrow as pa
-
 from engines.test_value import COLUMNS, DECLARED, KINDS, PLACE, arrow, columns, read, told
-from sordino.engines.spark import Cursor, Spark
+
+from sordino.engines.spark import Spark, SparkCursor
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.frame import Frame
 
@@ -25,7 +25,7 @@ def test_spark_reads_a_value_as_every_container_does(spark: Any) -> None:
             )
             engine, alone = Spark(spark.createDataFrame(table), (*DECLARED, PLACE)), [read(columns([value])) for value in values]
             with engine._scanned(rows) as (session, _):
-                found = told(Cursor(session, engine._stored(rows)), engine._text(rows, 0).scan)
+                found = told(SparkCursor(session, engine._stored(rows)), engine._text(rows, 0).scan)
             for kind, (place, value) in itertools.product(KINDS, enumerate(values)):
                 if kind in ("cat", "id") and isinstance(value, float) and value != int_or_none(value):
                     continue  # a number that is not whole is as the database writes it

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import sordino as sd
-from sordino.engines.moment import gram_text
+from sordino.engines.moment_text import gram_text
 from sordino.engines.scan import Scan
 from sordino.engines.text import Text
 from sordino.errors import QueryError

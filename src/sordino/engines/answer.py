@@ -1,34 +1,165 @@
-"""Answers of one release: exact totals, rank windows and sorted rows over its bounded table."""
+"""Answers of one release: exact totals, rank windows and sorted rows over its bounded table.
+
+Order statistics of a column too large to hold: a coarse histogram finds where the wanted ranks are, and only those values are read.
+
+Which rows of a group too large to hold are kept: those with small keyed hashes, by their values alone.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sordino.engines.array import column_array
-from sordino.engines.key import key_in, key_out
-from sordino.engines.moment import gradient_text, gram_text, lengths_text, matrix, outer_text, reaches, whole
-from sordino.engines.rank import SLICE, Order, sorted_groups
-from sordino.engines.rows import fewest, thinned
-from sordino.engines.text import Text
-from sordino.engines.value import quoted
+from sordino.engines.moment_text import gradient_text, gram_text, lengths_text, matrix, outer_text, reaches, whole
+from sordino.engines.text import MASK, Text
+from sordino.engines.value_text import key_in, key_out, quoted
 from sordino.errors import QueryError
 from sordino.sensitivity.distance import canonical
 from sordino.summaries.moment import EXACT, ONE, Gradient, Gram, Lengths, Outer, Products, Sizes, Slope
 from sordino.summaries.request import Window
-from sordino.summaries.totals import ALL, Clipped, GroupTotals, Item, Middle, Middles, Ranks, Rows, Sorted, Totals, middle, rank_window
+from sordino.summaries.totals import (
+    ALL,
+    Clipped,
+    GroupTotals,
+    Item,
+    Middle,
+    Middles,
+    Ranks,
+    Rows,
+    Sorted,
+    Totals,
+    exact_sum,
+    middle,
+    rank_window,
+)
 
-__all__ = ["Answer"]
+__all__ = ["SLICE", "EngineAnswer", "RankOrder", "fewest", "sorted_groups", "thinned"]
+
+Integers = NDArray[np.int64]
+Count = Callable[[int, int, int], tuple[Integers, Integers]]
+Read = Callable[[int, int], Integers]
+Add = Callable[[int, int], int]
+SLICE = 2_000_000  # rows read at once, 16 MB a column
+BITS = 12  # a histogram of 4,096 buckets stays in the cache
+
+
+class RankOrder:
+    """A column in sorted order that reads only the ranks it is asked for: it has a length and it can be sliced, like a sorted array.
+
+    `count(low, high, shift)` gives the buckets (value - low) >> shift of the values in low <= value < high and how many are in each;
+    `read(low, high)` the values themselves, in any order, `add(low, high)` their sum.
+    """
+
+    def __init__(self, width: int, count: Count, read: Read, rows: int = SLICE, add: Add | None = None) -> None:
+        self.end, self._count, self._read, self._rows = width + 1, count, read, rows
+        self._add = add or (lambda low, high: exact_sum(read(low, high)))
+        self._top = self._buckets(0, self.end)
+        self._n = int(self._top[2].sum())
+        self._all: Integers | None = None
+
+    def __len__(self) -> int:
+        return self._n
+
+    def __getitem__(self, ranks: slice) -> Integers:
+        if self._n <= self._rows:
+            if self._all is None:
+                self._all = np.sort(self._read(0, self.end))
+            whole: Integers = self._all[ranks]
+            return whole
+        start, stop, _ = ranks.indices(self._n)
+        return self._pick(start, stop, 0, self.end, self._top)
+
+    def total(self, start: int, stop: int) -> int:
+        """The sum of the ranks start to stop, from zero, without reading those between."""
+        if self._n <= self._rows or stop - start <= self._rows:
+            return exact_sum(self[start:stop])
+        first, last = int(self[start : start + 1][0]), int(self[stop - 1 : stop][0])
+        if first == last:
+            return (stop - start) * first
+        lowest = self._number(0, first + 1) - start  # how many of the ranks have the first value; the last value has the rest
+        inside = self._number(first + 1, last)
+        between = self._add(first + 1, last) if inside else 0
+        return lowest * first + between + (stop - start - lowest - inside) * last
+
+    def _number(self, low: int, high: int) -> int:
+        return int(self._count(low, high, (high - low).bit_length())[1].sum())
+
+    def array(self) -> NDArray[np.int64]:
+        """This order where a sorted array is expected."""
+        return cast("Integers", self)
+
+    def _buckets(self, low: int, high: int) -> tuple[int, Integers, Integers]:
+        shift = max((high - low).bit_length() - BITS, 0)
+        buckets, counts = self._count(low, high, shift)
+        order = np.argsort(buckets)
+        return shift, low + (buckets[order] << shift), counts[order]
+
+    def _pick(self, start: int, stop: int, low: int, high: int, found: tuple[int, Integers, Integers] | None = None) -> Integers:
+        """Ranks start to stop, from zero, among the values in low <= value < high."""
+        shift, values, counts = found or self._buckets(low, high)
+        edges = np.concatenate([[0], np.cumsum(counts)])
+        if shift == 0:
+            inside = np.minimum(edges[1:], stop) - np.maximum(edges[:-1], start)
+            return np.repeat(values, np.maximum(inside, 0)).astype(np.int64)
+        pieces = [np.empty(0, dtype=np.int64)]
+        here = int(np.searchsorted(edges, start, side="right")) - 1
+        while here < len(counts) and edges[here] < stop:
+            fits = int(np.searchsorted(edges, edges[here] + self._rows, side="right")) - 1
+            then = min(max(fits, here + 1), int(np.searchsorted(edges, stop)))
+            first, last = int(values[here]), min(int(values[then - 1]) + (1 << shift), high)
+            a, b = max(start - int(edges[here]), 0), min(stop, int(edges[then])) - int(edges[here])
+            crowded = edges[then] - edges[here] > self._rows
+            pieces.append(self._pick(a, b, first, last) if crowded else np.sort(self._read(first, last))[a:b])
+            here = then
+        return np.concatenate(pieces)
+
+
+def sorted_groups(group: Integers, value: Integers, groups: int, width: int) -> list[Integers]:
+    """The sorted values of each group 0 .. groups - 1, from unsorted pairs."""
+    bits = width.bit_length()
+    if bits + groups.bit_length() < 63:  # one sort of one integer is several times faster than a sort by two keys
+        packed = np.sort((group << bits) | value)
+        group, value = packed >> bits, packed & ((1 << bits) - 1)
+    else:
+        order = np.lexsort((value, group))
+        group, value = group[order], value[order]
+    return np.split(value, np.searchsorted(group, np.arange(1, groups)))
+
+
+def fewest(text: Text, table: str, column: str, where: str, most: int) -> str:
+    """The `most` pairs (value, place among equal values) with the smallest H(salt, value, place)."""
+    return f"SELECT q FROM ({_pairs(table, column, where)}) AS placed ORDER BY {_hashed(text)}, q, place LIMIT {most}"
+
+
+def thinned(text: Text, table: str, column: str, where: str, share: int) -> str:
+    """The pairs with the first 32 bits of H(salt, value, place) below a share."""
+    first = f"{_hashed(text)} < '{share:08x}'" if text.portable else f"({_hashed(text)} >> 32) < {share}"
+    return f"SELECT q FROM ({_pairs(table, column, where)}) AS placed WHERE {first}"
+
+
+def _pairs(table: str, column: str, where: str) -> str:
+    """Equal values are interchangeable, so a place is no row number: one row more of a value is one pair more, and no other changes."""
+    rows = f"SELECT {column} AS q FROM {table} AS bounded WHERE {where} AND {column} IS NOT NULL"
+    return f"SELECT q, row_number() OVER (PARTITION BY q ORDER BY q) AS place FROM ({rows}) AS found"
+
+
+def _hashed(text: Text) -> str:
+    if text.portable:
+        parts = [f"CAST(length(CAST({part} AS VARCHAR)) AS VARCHAR) || ':' || CAST({part} AS VARCHAR)" for part in ("q", "place")]
+        return f"md5({' || '.join([quoted(f'{len(str(text.salt))}:{text.salt}'), *parts])})"
+    salts = [f"CAST({(text.salt >> shift) & MASK} AS UBIGINT)" for shift in (0, 64)]
+    return f"hash(hash({', '.join((*salts, 'q', 'place'))}))"
+
 
 Key = tuple[Any, ...]
-Integers = NDArray[np.int64]
 LARGE = 2**63
 
 
-class Answer:
+class EngineAnswer:
     """What one release may ask its bounded table. `after` runs when a question has been read, to notice a source that moved."""
 
     def __init__(self, cursor: Any, text: Text, table: str, after: Callable[[], None] = lambda: None) -> None:
@@ -183,7 +314,7 @@ class Answer:
         keys, _ = self._placed(occur)
         return [self._inside(key) for key in (keys if named is None else named)], dict(zip(occur, found["s0"].tolist(), strict=True))
 
-    def _order(self, column: str, width: int, where: str) -> Order:
+    def _order(self, column: str, width: int, where: str) -> RankOrder:
         """One group's column, sorted as far as anybody looks."""
 
         def rows(what: str, low: int, high: int) -> str:
@@ -203,7 +334,7 @@ class Answer:
         def add(low: int, high: int) -> int:
             return int(self._fetch(rows(f"COALESCE(CAST(sum({column}) AS VARCHAR), '0') AS total", low, high))["total"][0])
 
-        return Order(width, count, read, add=add)
+        return RankOrder(width, count, read, add=add)
 
     def _only(self, key: Key) -> str:
         return " AND ".join(f"{name} IS NOT DISTINCT FROM {_literal(part)}" for name, part in zip(self._text.keys, key, strict=True))

@@ -1,29 +1,104 @@
-"""The DuckDB engine: one locked in-process database per table, one cursor and one bounded table per release."""
+"""The DuckDB engine: one locked in-process database per table, one cursor and one bounded table per release.
+
+The private folder a database may spill rows into: nobody else may look, and nothing is left behind.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
+import shutil
+import stat
+import tempfile
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import duckdb
 
-from sordino.engines.answer import Answer
+from sordino.engines.answer import EngineAnswer
 from sordino.engines.array import column_array
-from sordino.engines.header import check_columns
 from sordino.engines.inspection import Inspection
 from sordino.engines.port import stoppable
-from sordino.engines.scan import FRAME, Source, broken, written
-from sordino.engines.spill import Spill
+from sordino.engines.scan import FRAME, TableSource, broken, check_columns, written
 from sordino.engines.text import Text, check, used
-from sordino.engines.value import quoted
+from sordino.engines.value_text import quoted
 from sordino.errors import QueryError, ReleaseFailed
 from sordino.schema.column import Column
 from sordino.schema.frame import Frame
 
-__all__ = ["DuckDB"]
+__all__ = ["DuckDB", "Spill"]
+
+
+class Spill:
+    """A 0700 folder that lives as long as its owner holds the lock beside it; folders of the dead are deleted when the next one is made."""
+
+    def __init__(self, root: Path | None = None) -> None:
+        self.root = _private(root or Path(tempfile.gettempdir()) / f"sordino-{os.getuid()}")
+        for left in self.root.glob("spill-*.lock"):
+            _delete(left)
+        while (lock := _born(self.root)) is None:
+            pass
+        self._descriptor, self._lock = lock
+        self._owner = os.getpid()
+        self.folder = self._lock.with_suffix("")
+        self.folder.mkdir(mode=0o700)
+
+    def close(self) -> None:
+        """Delete the folder. A forked child only lets go: the rows belong to its parent."""
+        if self._descriptor < 0:
+            return
+        if os.getpid() == self._owner:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            self._lock.unlink(missing_ok=True)
+        os.close(self._descriptor)
+        self._descriptor = -1
+
+
+def _hold(lock: Path) -> int | None:
+    """An open lock that is ours and still in its place, or None if somebody alive holds it."""
+    try:
+        descriptor = os.open(lock, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.fstat(descriptor).st_ino == lock.stat().st_ino:
+            return descriptor
+    except OSError:
+        pass
+    os.close(descriptor)
+    return None
+
+
+def _born(root: Path) -> tuple[int, Path] | None:
+    """A new lock; None if a neighbour's sweep took it between its making and its locking."""
+    made, name = tempfile.mkstemp(prefix="spill-", suffix=".lock", dir=root)
+    os.close(made)
+    held = _hold(Path(name))
+    return None if held is None else (held, Path(name))
+
+
+def _delete(lock: Path) -> None:
+    held = _hold(lock)
+    if held is not None:
+        shutil.rmtree(lock.with_suffix(""), ignore_errors=True)
+        lock.unlink(missing_ok=True)
+        os.close(held)
+
+
+def _private(root: Path) -> Path:
+    """The root if only we can enter it; if a stranger made it first, a fresh folder of our own."""
+    with contextlib.suppress(FileExistsError):
+        root.mkdir(mode=0o700, parents=True)
+    found = root.lstat()
+    if stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid():
+        root.chmod(0o700)
+        return root
+    return Path(tempfile.mkdtemp(prefix="sordino-"))
+
 
 AT_ONCE = 2  # the memory limit is shared by all cursors of a database
 _orphans: list[Any] = []  # a parent's connections after a fork: closing one would wait for threads that do not exist here
@@ -34,7 +109,7 @@ class DuckDB:
 
     def __init__(
         self,
-        source: Source,
+        source: TableSource,
         columns: tuple[Column, ...],
         *,
         memory: str = "3GB",
@@ -86,7 +161,7 @@ class DuckDB:
         raise TypeError("an engine stays in its process; open the source again")
 
     @contextlib.contextmanager
-    def bounded(self, frame: Frame, salt: int) -> Iterator[Answer]:
+    def bounded(self, frame: Frame, salt: int) -> Iterator[EngineAnswer]:
         """The bounded table of one release, gone when the block ends."""
         with self._turn, contextlib.closing(self._cursor()) as cursor, stoppable(cursor.interrupt):
             # a transaction, so that every question of this release sees one snapshot of an attached database
@@ -114,15 +189,15 @@ class DuckDB:
                 with contextlib.suppress(duckdb.Error):
                     cursor.unregister(FRAME)
 
-    def _prepared(self, cursor: Any, text: Text) -> Answer:
+    def _prepared(self, cursor: Any, text: Text) -> EngineAnswer:
         stamp = written(self.source.paths)
         for name, columns in text.held.items():
             cursor.register(name, {part: column_array(values) for part, values in columns.items()})
         if text.frame.unit_column is None:
             if not self.source.steady:
                 cursor.execute(f"CREATE TEMP TABLE bounded AS {text.clipped()}")
-                return Answer(cursor, text, "bounded")
-            return Answer(cursor, text, f"({text.clipped()})", lambda: self._same(stamp))
+                return EngineAnswer(cursor, text, "bounded")
+            return EngineAnswer(cursor, text, f"({text.clipped()})", lambda: self._same(stamp))
         made: list[str] = []
 
         def keep(name: str, statement: str) -> None:
@@ -133,7 +208,7 @@ class DuckDB:
         for name in made:
             if name != table:
                 cursor.execute(f"DROP TABLE {name}")
-        return Answer(cursor, text, table)
+        return EngineAnswer(cursor, text, table)
 
     def _same(self, stamp: tuple[tuple[int, int, int], ...]) -> None:
         if stamp != written(self.source.paths):

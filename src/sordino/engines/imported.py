@@ -21,11 +21,9 @@ from typing import Any
 
 import duckdb
 
-from sordino.engines.duckdb import DuckDB
-from sordino.engines.key import unit_text
-from sordino.engines.scan import Scan, Source, broken, mapped, written
-from sordino.engines.spill import Spill
-from sordino.engines.value import HASHED, Field, quoted
+from sordino.engines.duckdb import DuckDB, Spill
+from sordino.engines.scan import Scan, TableSource, broken, mapped, written
+from sordino.engines.value_text import HASHED, Field, quoted, unit_text
 from sordino.schema.column import Column
 from sordino.schema.declaration import Delimited
 
@@ -62,7 +60,7 @@ class Imported:
 class Wanted:
     """What an import is made of: a source, and what its owner declares that decides about a value. Bounds and keys do not."""
 
-    source: Source
+    source: TableSource
     columns: tuple[Column, ...]
     unit: str | None = None
     fold_ids: bool = False

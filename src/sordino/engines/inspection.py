@@ -15,9 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from sordino.engines.key import key_in, unit_text
 from sordino.engines.scan import Scan
-from sordino.engines.value import Field, moment_text, quoted, real, typed
+from sordino.engines.value_text import Field, key_in, moment_text, quoted, real, typed, unit_text
 from sordino.schema.column import Column
 
 __all__ = ["MOMENTS", "NUMERIC", "Cut", "Inspection", "Seen"]

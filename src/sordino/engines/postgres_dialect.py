@@ -8,9 +8,9 @@ from typing import Any
 
 from sqlglot import exp
 
-from sordino.engines.dialect import BLANK, FALSE, INFINITE, MOMENT, NUMBER, TRUE, Say, is_day
+from sordino.engines.database import BLANK, FALSE, INFINITE, MOMENT, NUMBER, TRUE, Say, is_day
 
-__all__ = ["Postgres"]
+__all__ = ["PostgresDialect"]
 
 Type = exp.DataType.Type
 LONGEST = 1000  # characters of a number; with an exponent of four digits it is still far inside NUMERIC
@@ -19,7 +19,7 @@ HIGH_WORD = 2**60
 
 
 @dataclass(frozen=True)
-class Postgres:
+class PostgresDialect:
     """PostgreSQL 12 or later, in a session whose settings are pinned."""
 
     name: str = "postgres"

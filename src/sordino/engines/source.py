@@ -1,22 +1,34 @@
-"""Opening a source: what kind it is, which files it names, what its columns are called. Never a row."""
+"""Opening a source: what kind it is, which files it names, what its columns are called. Never a row.
+
+Reading a public table: anybody may look at its rows, so they are read when it is opened, and its unique columns are checked.
+
+Which engine reads a source: the one that is named, or the one the source belongs to.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import glob
 import gzip
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sordino.engines.duckdb import DuckDB
-from sordino.engines.lines import Csv
-from sordino.engines.scan import Database, Held, Parquet, Source, broken
-from sordino.schema.column import Column
-from sordino.schema.declaration import Delimited
+import duckdb
 
-__all__ = ["find_source", "open_source"]
+from sordino.engines.duckdb import DuckDB
+from sordino.engines.scan import Csv, Database, HeldTable, Parquet, TableSource, broken
+from sordino.engines.value_text import typed
+from sordino.errors import QueryError
+from sordino.schema.column import Column
+from sordino.schema.declaration import Delimited, complete
+from sordino.schema.frame import Public
+from sordino.schema.value import nearest, shown
+
+__all__ = ["ENGINES", "MOST_ROWS", "find_source", "open_engine", "open_source", "read_public"]
 
 
 def open_source(
@@ -35,7 +47,7 @@ def open_source(
     return DuckDB(find_source(source, csv), columns, memory=memory, threads=threads, portable=portable)
 
 
-def find_source(source: Any, csv: Delimited | None = None) -> Source:
+def find_source(source: Any, csv: Delimited | None = None) -> TableSource:
     """What kind of source this is; an error with the fix if it is none."""
     found = _found(source, csv or Delimited())
     if csv is not None and not isinstance(found, Csv):
@@ -43,7 +55,7 @@ def find_source(source: Any, csv: Delimited | None = None) -> Source:
     return found
 
 
-def _found(source: Any, written: Delimited) -> Source:
+def _found(source: Any, written: Delimited) -> TableSource:
     if isinstance(source, tuple) and len(source) == 2:
         return _database(*map(str, source))
     if isinstance(source, (str, Path)):
@@ -78,7 +90,7 @@ def _unique(columns: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _held(columns: Mapping[Any, Any], *, arrow: bool = False) -> Held:
+def _held(columns: Mapping[Any, Any], *, arrow: bool = False) -> HeldTable:
     sizes = set()
     for name, values in columns.items():
         if not isinstance(name, str):
@@ -88,10 +100,10 @@ def _held(columns: Mapping[Any, Any], *, arrow: bool = False) -> Held:
         sizes.add(len(values))
     if len(sizes) != 1:
         raise broken("the columns have different lengths." if sizes else "the source has no columns.", "Give columns of one length.")
-    return Held(dict(columns), sizes.pop(), arrow=arrow)
+    return HeldTable(dict(columns), sizes.pop(), arrow=arrow)
 
 
-def _path(text: str, written: Delimited) -> Source:
+def _path(text: str, written: Delimited) -> TableSource:
     if "::" in text:
         return _database(*text.rsplit("::", 1))
     low = text.lower()
@@ -133,3 +145,76 @@ def _database(path: str, table: str) -> Database:
     if not table:
         raise broken(f"{path}:: names no table.", f"Write '{path}::table'.")
     return Database(_files(path), table)
+
+
+MOST_ROWS = 1_000_000
+KEYS = ("int", "decimal", "bool", "date", "timestamp", "cat")
+
+
+def read_public(name: str, source: Any, columns: Mapping[str, Column], unique: tuple[str, ...], csv: Delimited | None = None) -> Public:
+    """A public table in memory, every value as whole numbers or text of its declared type; stand-ins for null are in place already."""
+    with open_source(source, tuple(columns.values()), csv=csv) as engine:
+        known = complete(columns, engine.header())
+        for key in unique:
+            if key not in known:
+                raise QueryError("SRD-201", f"public table {shown(name)} has no column {shown(key)}.", nearest(key, known, "columns"))
+            if known[key].type not in KEYS:
+                what = f"column {shown(key)} of public table {shown(name)} is of type {known[key].type} and cannot be matched."
+                raise QueryError("SRD-203", what, "Declare it as cat, int, decimal, bool, date or timestamp.")
+        wanted = [column for column in known.values() if column.type not in ("id", "never")]
+        try:
+            with contextlib.closing(engine._cursor()) as cursor:
+                scan = engine.source.scan(cursor, wanted)
+                reads = [_read(column, typed(column, scan.fields[column.name])) for column in wanted]
+                rows = cursor.execute(f"SELECT {', '.join(reads)} FROM {scan.text} LIMIT {MOST_ROWS + 1}").fetchall()
+        except duckdb.Error as error:
+            raise broken(f"public table {shown(name)} cannot be read.", "Check that it is a readable file of its kind.") from error
+    if len(rows) > MOST_ROWS:
+        raise broken(f"public table {shown(name)} has more than {MOST_ROWS:,} rows.", "Join a smaller table.")
+    held = {column.name: [row[i] for row in rows] for i, column in enumerate(wanted)}
+    _check_unique(name, unique, held)
+    return Public(name, {column.name: replace(column, nulls="drop") for column in wanted}, unique, held)
+
+
+def _read(column: Column, value: str) -> str:
+    return value if column.type in ("int", "bool") else f"CAST({value} AS VARCHAR)"
+
+
+def _check_unique(name: str, unique: tuple[str, ...], held: Mapping[str, list[Any]]) -> None:
+    """Null matches nothing and may repeat; anything else must not."""
+    seen: set[tuple[Any, ...]] = set()
+    for key in zip(*(held[column] for column in unique), strict=True):
+        if key in seen and None not in key:
+            what = f"public table {shown(name)} has several rows with {', '.join(map(shown, unique))} = {', '.join(map(shown, key))}."
+            raise QueryError("SRD-204", what, "Declare columns that are unique together, or repair the table.", table=name)
+        seen.add(key)
+
+
+ENGINES = ("auto", "duckdb", "spark", "postgres")
+
+
+def open_engine(source: Any, columns: tuple[Column, ...], engine: str = "auto", csv: Delimited | None = None) -> Any:
+    """An engine over a source. Reads names and types only. "auto" takes DuckDB unless the rows live in Spark or PostgreSQL."""
+    if engine not in ENGINES:
+        raise QueryError("SRD-106", f"engine {engine!r} is unknown.", f"Use one of {', '.join(ENGINES)}.")
+    home = _home(source) if engine == "auto" else engine
+    if csv is not None and home != "duckdb":
+        raise QueryError("SRD-205", f"{home} reads no CSV file, and the source says how its lines are written.", "Leave that out.")
+    if home == "spark":
+        from sordino.engines.spark import Spark
+
+        return Spark(source, columns)
+    if home == "postgres":
+        from sordino.engines.postgres import Postgres
+
+        return Postgres(source, columns)
+    return open_source(source, columns, csv=csv)
+
+
+def _home(source: Any) -> str:
+    from sordino.engines.spark_session import is_frame
+
+    text = source[0] if isinstance(source, tuple) and source else source
+    if is_frame(source) or (isinstance(text, str) and text.startswith("spark:")):
+        return "spark"
+    return "postgres" if isinstance(text, str) and text.startswith(("postgres://", "postgresql://")) else "duckdb"

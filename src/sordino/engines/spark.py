@@ -1,36 +1,180 @@
-"""The Spark engine: rows stay on the executors, only summaries reach the driver, and noise is drawn by neither."""
+"""The Spark engine: rows stay on the executors, only summaries reach the driver, and noise is drawn by neither.
+
+How Spark says the relational text. TRY_CAST exists but reads more than a number ('5d'), and a sum of BIGINT overflows.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import itertools
 import os
+import re
 import threading
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sqlglot import exp
 
-from sordino.engines.dialect import Stored, render
-from sordino.engines.header import Place
+from sordino.engines.database import (
+    BLANK,
+    FALSE,
+    HELD,
+    INFINITE,
+    MOMENT,
+    NUMBER,
+    TRUE,
+    RemoteEngine,
+    RowReader,
+    Say,
+    Stored,
+    is_day,
+    render,
+)
 from sordino.engines.inspection import Inspection
 from sordino.engines.port import stoppable
-from sordino.engines.reader import HELD, Reader
-from sordino.engines.remote import Remote
-from sordino.engines.scan import broken
-from sordino.engines.spark_dialect import Spark as Dialect
+from sordino.engines.scan import Place, broken
 from sordino.engines.spark_session import frame_of, pinned, quiet, undisturbed
 from sordino.errors import QueryError
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
 from sordino.schema.frame import Frame
 
-__all__ = ["Spark"]
+__all__ = ["Spark", "SparkDialect"]
+
+Type = exp.DataType.Type
+LIMB = 21  # bits: three limbs hold 63, and the sum of a limb over 2^42 rows fits a BIGINT
+HIGH_WORD = 2**60
+CLOSE_ZONE, HOUR_ZONE = "^(.{16,}[+-][0-9]{2})([0-9]{2})$", "^(.{16,}[+-][0-9]{2})$"
+
+
+@dataclass(frozen=True)
+class SparkDialect:
+    """Spark 4, in a session whose settings are pinned: ANSI arithmetic, UTC, names compared exactly."""
+
+    name: str = "spark"
+
+    def text(self, value: str) -> str:
+        return f"CAST(X'{value.encode().hex()}' AS STRING)"
+
+    def cast(self, stored: str, to: exp.DataType, x: str) -> str:
+        kind = to.this
+        if kind in exp.DataType.TEXT_TYPES:
+            return f"CAST({x} AS STRING)"
+        if stored == "text":
+            return self._parsed(kind, x)
+        if kind in (Type.TIMESTAMP, Type.TIMESTAMPTZ):
+            return f"TRY_CAST({x} AS TIMESTAMP)"
+        if stored == "decimal" and kind == Type.BOOLEAN:
+            return "CAST(NULL AS BOOLEAN)"
+        return f"TRY_CAST({x} AS {to.sql(dialect=self.name)})"
+
+    def _parsed(self, kind: Any, x: str) -> str:
+        if kind == Type.DECIMAL:
+            return f"(CASE WHEN {self._looks(x, NUMBER)} THEN TRY_CAST({x} AS DECIMAL(38, 18)) END)"
+        if kind == Type.DOUBLE:
+            return f"(CASE WHEN {self._looks(x, f'({NUMBER}|{INFINITE})')} THEN TRY_CAST({x} AS DOUBLE) END)"
+        if kind == Type.BOOLEAN:
+            return f"(CASE WHEN lower({x}) IN ({TRUE}) THEN TRUE WHEN lower({x}) IN ({FALSE}) THEN FALSE END)"
+        if kind == Type.TIMESTAMPTZ:
+            # a zone must have minutes, with a colon
+            colon = f"regexp_replace({x}, {self.text(CLOSE_ZONE)}, {self.text('$1:$2')})"
+            zoned = f"regexp_replace({colon}, {self.text(HOUR_ZONE)}, {self.text('$1:00')})"
+            known = f"{self._looks(x, MOMENT, blank='')} AND substr({x}, 1, 4) > '0000'"
+            return f"(CASE WHEN {known} THEN TRY_CAST({zoned} AS TIMESTAMP) END)"
+        return "NULL"
+
+    def _looks(self, x: str, pattern: str, blank: str = BLANK) -> str:
+        whole = rf"\A{blank}{pattern}{blank}\z"
+        return f"{x} RLIKE {self.text(whole)}"
+
+    def special(self, node: exp.Expr, say: Say) -> str | None:
+        if isinstance(node, exp.RegexpReplace):
+            return f"regexp_replace({say(node.this)}, {say(node.expression)}, '')"
+        if isinstance(node, exp.IsNan):
+            return f"isnan({say(node.this)})"
+        if isinstance(node, exp.Like):
+            pattern = node.expression
+            if len(re.findall("%+", str(pattern.this))) > 1:
+                return f"{say(node.this)} RLIKE {self.text(_steady(str(pattern.this)))}"
+            doubled = exp.Literal.string(str(pattern.this).replace("\\", "\\\\"))  # the escape character cannot be switched off
+            return f"({say(node.this)} LIKE {say(doubled)})"
+        if isinstance(node, exp.Cast):
+            return self._converted(node, say)
+        if isinstance(node, exp.Sub) and is_day(node.expression):
+            return f"CAST(datediff({say(node.this)}, {say(node.expression)}) AS BIGINT)"
+        if isinstance(node, exp.Mul) and (number := _fractional(node.this)):
+            # exact digits: a difference of two DECIMAL(38, 18) would drop two of them
+            return (
+                f"CAST(pmod({say(number)}, CAST(1 AS DECIMAL(1, 0))) AS DECIMAL(18, 18)) * CAST({node.expression.sql()} AS DECIMAL(19, 0))"
+            )
+        if isinstance(node, exp.Extract) and node.name.upper() == "SECOND":
+            return f"second({say(node.expression)})"
+        if isinstance(node, exp.Window) and isinstance(node.this, exp.RowNumber) and not node.args.get("order"):
+            return f"row_number() OVER (PARTITION BY {', '.join(parts := list(map(say, node.args['partition_by'])))} ORDER BY {parts[0]})"
+        if isinstance(node, exp.Sum):
+            return _total(say(node.this))
+        if isinstance(node, exp.Anonymous) and node.name.upper() == "EPOCH_US":
+            return f"unix_micros({say(node.expressions[0])})"
+        if _is_hash(node):
+            inner = node.expressions[0]  # one round is enough here: every part is mixed with the hash of those before it
+            return say(inner) if len(node.expressions) == 1 and _is_hash(inner) else f"xxhash64({', '.join(map(say, node.expressions))})"
+        return None
+
+    def _converted(self, node: exp.Cast, say: Say) -> str | None:
+        if node.to.is_type(Type.INT128):
+            return _huge(say(node.this.this if isinstance(node.this, exp.Floor) else node.this))
+        if node.to.is_type(Type.UBIGINT) and isinstance(node.this, exp.Literal):
+            value = int(node.this.this)
+            return f"CAST({value - 2**64 if value >= 2**63 else value} AS BIGINT)"  # the same 64 bits
+        if node.to.is_type(Type.UINT):
+            return f"CAST({say(node.this)} AS BIGINT)"
+        if node.to.is_type(Type.TIMESTAMP, Type.TIMESTAMPTZ):
+            return f"CAST({say(node.this)} AS TIMESTAMP)"
+        return None
+
+
+def _is_hash(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Anonymous) and node.name.upper() == "HASH"
+
+
+def _fractional(node: exp.Expr) -> exp.Expr | None:
+    """The decimal x of x - floor(x); None for anything else."""
+    inner = node.unnest()
+    if not isinstance(inner, exp.Sub) or not isinstance(inner.expression, exp.Floor) or inner.this != inner.expression.this:
+        return None
+    decimal = any(cast.to.is_type(Type.DECIMAL) for cast in inner.this.find_all(exp.Cast))
+    return inner.this if decimal else None
+
+
+def _total(x: str) -> str:
+    """The exact sum of a BIGINT in three limbs: a sum of DECIMAL would allocate for every row. Beyond 2^42 rows it raises, never wraps."""
+    x, mask, twice = f"CAST({x} AS BIGINT)", (1 << LIMB) - 1, 2 * LIMB  # a sum of sums is a DECIMAL
+    parts = [(f"shiftright({x}, {twice})", 1 << twice), (f"(shiftright({x}, {LIMB}) & {mask})", 1 << LIMB), (f"({x} & {mask})", 1)]
+    return "(" + " + ".join(f"CAST(SUM({part}) AS DECIMAL(38, 0)) * CAST({unit} AS DECIMAL(14, 0))" for part, unit in parts) + ")"
+
+
+def _huge(x: str) -> str:
+    """The floor of a large double as an exact DECIMAL, in two words: a direct cast goes through the shortest text."""
+    high = f"floor({x} / CAST({HIGH_WORD} AS DOUBLE))"
+    low = f"floor({x} - CAST({high} AS DOUBLE) * CAST({HIGH_WORD} AS DOUBLE))"
+    return f"(CAST({high} AS DECIMAL(19, 0)) * CAST({HIGH_WORD} AS DECIMAL(19, 0)) + CAST({low} AS DECIMAL(19, 0)))"
+
+
+def _steady(pattern: str) -> str:
+    """A LIKE pattern as a regular expression that never goes back: each part is taken where it first fits, which leaves most to the rest.
+
+    Spark's own translation tries every place of every part again for every place of the one before.
+    """
+    first, *middle, last = (re.sub(r"[^\w\s]", r"\\\g<0>", part, flags=re.ASCII).replace("_", ".") for part in re.split("%+", pattern))
+    return rf"(?s)\A{first}{''.join(f'(?>.*?{part})' for part in middle)}.*{last}\z"
+
 
 AT_ONCE = 4  # releases at one time; others wait
 SPLIT = 0.25  # of the rows: to tell more apart from the others, Spark would sort them all
-DIALECT = Dialect()
+DIALECT = SparkDialect()
 STORED = {
     **dict.fromkeys(("byte", "short", "integer", "long"), "integer"),
     **dict.fromkeys(("timestamp", "timestamp_ntz"), "timestamp"),
@@ -39,7 +183,7 @@ STORED = {
 _numbers = itertools.count()
 
 
-class Spark(Reader):
+class Spark(RowReader):
     """Rows of a DataFrame, a table or Parquet. Opening reads names and types; `bounded` is the first moment a row is read. Thread-safe."""
 
     def __init__(self, source: Any, columns: tuple[Column, ...], *, portable: bool = False) -> None:
@@ -54,13 +198,13 @@ class Spark(Reader):
         self._idle: list[Any] = []  # sessions of ours, used again: Spark keeps a little of every session it ever made
 
     @contextlib.contextmanager
-    def bounded(self, frame: Frame, salt: int) -> Iterator[Remote]:
+    def bounded(self, frame: Frame, salt: int) -> Iterator[RemoteEngine]:
         """The bounded table of one release, persisted so that every question sees the same rows, and gone when the block ends."""
         self._open()
         if os.getpid() != self._pid:
             raise QueryError("SRD-205", "a Spark session does not survive a fork.", "Open the source again in this process.")
         with self._turn, quiet(), undisturbed(self._frame.sparkSession), self._scanned(frame) as (session, name):
-            text, cursor = self._text(frame, salt), Cursor(session, self._stored(frame))
+            text, cursor = self._text(frame, salt), SparkCursor(session, self._stored(frame))
             self._hold(cursor, text)
             made: list[Any] = []
 
@@ -73,7 +217,7 @@ class Spark(Reader):
             try:
                 if frame.unit_column is None:
                     keep("bounded", text.clipped())
-                yield Remote(cursor, text, text.bound(keep, cursor.number, SPLIT) if frame.unit_column is not None else "bounded")
+                yield RemoteEngine(cursor, text, text.bound(keep, cursor.number, SPLIT) if frame.unit_column is not None else "bounded")
             finally:
                 for forget in (cursor.close, *(lambda rows=rows: rows.unpersist(blocking=True) for rows in reversed(made))):
                     with contextlib.suppress(Exception):  # a cluster that is gone keeps nothing, and an answer already read is still one
@@ -85,7 +229,7 @@ class Spark(Reader):
         self._open()
         frame = Frame(PrivacyUnit(), by=columns)
         with self._turn, quiet(), undisturbed(self._frame.sparkSession), self._scanned(frame) as (session, _):
-            cursor = Cursor(session, self._stored(frame))
+            cursor = SparkCursor(session, self._stored(frame))
             try:
                 yield Inspection(self._text(frame, 0).scan, lambda statement: cursor.execute(statement).fetchnumpy())
             finally:
@@ -118,7 +262,7 @@ class Spark(Reader):
                 self._idle.append(session)
 
 
-class Found:
+class SparkFound:
     """The rows a statement found. They cross as Arrow, so that integers stay integers."""
 
     def __init__(self, table: Any) -> None:
@@ -131,7 +275,7 @@ class Found:
         return list(zip(*(column.to_pylist() for column in self._table.columns), strict=True))
 
 
-class Cursor:
+class SparkCursor:
     """Statements of the relational text in one session."""
 
     def __init__(self, session: Any, stored: Stored) -> None:
@@ -153,8 +297,8 @@ class Cursor:
     def said(self, statement: str) -> Any:
         return self._session.sql(render(statement, DIALECT, self._stored))
 
-    def execute(self, statement: str) -> Found:
-        return Found(self.said(statement).toArrow())
+    def execute(self, statement: str) -> SparkFound:
+        return SparkFound(self.said(statement).toArrow())
 
     def number(self, statement: str) -> int:
         return int(self.execute(statement).fetchall()[0][0])

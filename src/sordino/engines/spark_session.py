@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from sordino.engines.duckdb import Spill
 from sordino.engines.scan import broken
-from sordino.engines.spill import Spill
 from sordino.errors import not_installed
 
 __all__ = ["active_session", "frame_of", "is_frame", "pinned", "quiet", "undisturbed"]

@@ -29,7 +29,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sordino.engines.row import used
+from sordino.engines.text import used
 from sordino.errors import SordinoError
 from sordino.plan.dataset import Dataset
 from sordino.privacy.relation import PrivacyUnit

@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote_plus
 
-from sordino.engines.choice import open_engine
 from sordino.engines.duckdb import DuckDB
 from sordino.engines.imported import Imported, Wanted, find_import, needs_import, write_import
-from sordino.engines.public import read_public
+from sordino.engines.source import open_engine, read_public
 from sordino.errors import QueryError
 from sordino.ledger import Balance, Book, Budget, open_ledger
 from sordino.plan.dataset import Dataset, read_dataset

@@ -15,9 +15,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from sordino.engines.choice import open_engine
 from sordino.engines.inspection import MOMENTS, NUMERIC, Cut, Inspection, Seen
 from sordino.engines.port import Inspectable
+from sordino.engines.source import open_engine
 from sordino.errors import QueryError
 from sordino.noise import draw
 from sordino.plan.dataset import read_dataset

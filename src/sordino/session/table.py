@@ -10,8 +10,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from sordino.engines.choice import open_engine
 from sordino.engines.port import Engine
+from sordino.engines.source import open_engine
 from sordino.errors import QueryError, builds
 from sordino.ledger import Balance, Book, Budget, open_ledger
 from sordino.plan.condition import parse_predicate

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino.engines.text import Text
-from sordino.engines.value import real
+from sordino.engines.value_text import real
 from sordino.errors import QueryError
 from sordino.summaries.moment import COARSE, FINE, GRAIN, LINK, ONE, Gradient, Gram, Lengths, Outer, Term, scaled, steep
 

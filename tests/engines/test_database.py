@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sordino.engines.remote import Glimpse, Remote
+from sordino.engines.database import EngineGlimpse, RemoteEngine
 from sordino.engines.source import open_source
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
@@ -33,7 +33,7 @@ def test_what_a_look_asks_for_is_what_it_needs(data: st.DataObject) -> None:
         return window.values.tolist(), window.first, window.n, inner.total, inner.lower.tolist(), inner.upper.tolist()
 
     data_level = data.draw(st.sampled_from(LEVELS))
-    glimpse = Glimpse(len(x))
+    glimpse = EngineGlimpse(len(x))
     look(glimpse)
     known = [rank for start, stop in glimpse.ranges for rank in range(start, stop)]
     glimpse.ranks, glimpse.values = np.array(known, np.int64), x[known]
@@ -43,17 +43,17 @@ def test_what_a_look_asks_for_is_what_it_needs(data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("at_once", [10**6, 200, 20])
 def test_windows_and_middles_of_many_groups_are_read_in_few_and_small_answers(monkeypatch: Any, at_once: int) -> None:
-    monkeypatch.setattr("sordino.engines.duckdb.Answer", Remote)
-    monkeypatch.setattr("sordino.engines.remote.AT_ONCE", at_once)
+    monkeypatch.setattr("sordino.engines.duckdb.Answer", RemoteEngine)
+    monkeypatch.setattr("sordino.engines.database.AT_ONCE", at_once)
     read: list[int] = []
-    fetch = Remote._fetch
+    fetch = RemoteEngine._fetch
 
-    def counted(self: Remote, statement: str) -> Any:
+    def counted(self: RemoteEngine, statement: str) -> Any:
         found = fetch(self, statement)
         read.append(len(next(iter(found.values()))))
         return found
 
-    monkeypatch.setattr(Remote, "_fetch", counted)
+    monkeypatch.setattr(RemoteEngine, "_fetch", counted)
     rng = np.random.default_rng(3)
     groups, values = rng.integers(0, 30, 20_000), rng.integers(0, 2**40, 20_000)
     kept = tuple(range(1, 1_500, 50))
@@ -78,8 +78,8 @@ def test_windows_and_middles_of_many_groups_are_read_in_few_and_small_answers(mo
 
 
 def test_a_group_whose_window_is_too_large_is_read_by_itself(monkeypatch: Any) -> None:
-    monkeypatch.setattr("sordino.engines.duckdb.Answer", Remote)
-    monkeypatch.setattr("sordino.engines.remote.AT_ONCE", 50)
+    monkeypatch.setattr("sordino.engines.duckdb.Answer", RemoteEngine)
+    monkeypatch.setattr("sordino.engines.database.AT_ONCE", 50)
     table = {"g": [0] * 300 + [1] * 5, "v": [*range(300), *range(5)]}
     with open_source(table, (GROUP, VALUE)) as engine, engine.bounded(FRAME, 1) as bounded:
         windows = [w.values.tolist() for (w,) in bounded.ask(Ranks("v", (Fraction(1, 2),), 100))]

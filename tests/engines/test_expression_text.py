@@ -219,7 +219,7 @@ def test_a_statement_is_as_long_as_its_expressions_and_not_longer() -> None:
     """Written wherever it is used, a value that is doubled six times would fill the statement sixty-four times and more."""
     from sordino.engines.scan import Scan
     from sordino.engines.text import Text
-    from sordino.engines.value import Field
+    from sordino.engines.value_text import Field
 
     item: Expression = Call("least", (WEIGHTS, Constant(3)))
     for _ in range(6):
