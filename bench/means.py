@@ -22,7 +22,7 @@ from sordino.lab import audit
 from sordino.noise import draw
 from sordino.privacy.relation import PrivacyUnit, Relation
 from sordino.schema.column import Column
-from sordino.session.sample import Sample
+from sordino.session.sampling import Sample
 from sordino.statistics.port import Context
 
 Array = np.ndarray[Any, Any]

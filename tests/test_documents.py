@@ -13,7 +13,7 @@ import pytest
 import typer
 
 import sordino
-import sordino.session.own
+import sordino.session.owned
 from sordino.cli import app, main
 
 ROOT = Path(__file__).parent.parent
@@ -73,7 +73,7 @@ def test_the_site_builds_without_a_warning_and_fetches_nothing(tmp_path):
     assert not [page.name for page in pages if fetched.search(page.read_text(encoding="utf-8"))]
 
 
-@pytest.mark.parametrize("module", [sordino, sordino.session.own], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", [sordino, sordino.session.owned], ids=lambda module: module.__name__)
 def test_the_examples_in_docstrings_run(module):
     result = doctest.testmod(module)
     assert result.attempted > 0

@@ -12,7 +12,7 @@ import pytest
 
 import sordino
 from sordino.privacy.law import LawOutcome
-from sordino.session.member import Member
+from sordino.session.batch import Member
 from sordino.session.release import Release
 
 SOURCE = str(Path(sordino.__file__).parents[1])
@@ -26,7 +26,7 @@ import sordino as sd
 from sordino.session.table import Table
 from sordino.session.query import Query
 from sordino.session.release import Release
-from sordino.session.opening import Opened
+from sordino.session.open_dataset import Opened
 from sordino.remote import Remote, RemoteQuery
 from sordino.engines.port import Bounded
 from sordino.summaries import Ask, Draw, Held, RankWindow, Rung, Stair, Tally, Counts, Value, Window

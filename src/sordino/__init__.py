@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from sordino.ledger import Budget
     from sordino.remote import connect
     from sordino.session import owner
-    from sordino.session.opening import open_dataset as open
-    from sordino.session.own import release
+    from sordino.session.open_dataset import open_dataset as open
+    from sordino.session.owned import release
     from sordino.session.synthesis import synthesize
     from sordino.session.table import table
     from sordino.statistics import (
@@ -94,7 +94,7 @@ __all__ = [
 
 _ROOMS = ("course", "lab", "mechanisms", "models", "privacy", "sensitivity", "survey")
 _HOMES = {
-    "release": "session.own", "synthesize": "session.synthesis", "table": "session.table", "open": "session.opening",
+    "release": "session.owned", "synthesize": "session.synthesis", "table": "session.table", "open": "session.open_dataset",
     "Budget": "ledger", "connect": "remote",
 }  # fmt: skip
 

@@ -15,7 +15,7 @@ from sordino.lab.reference_engine import Reference
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
 from sordino.schema.frame import Frame
-from sordino.session.rehearsal import Nobody
+from sordino.session.settled import Nobody
 from sordino.summaries.moment import FINE, GRAIN, LINK, ONE, Gradient, Gram, Lengths, Outer, Term, link
 from sordino.summaries.product import direction, lengths, outer, products, quantised
 

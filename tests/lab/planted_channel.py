@@ -12,7 +12,7 @@ from planted_kit import HAND, NOISE, Audited, Listed, Replayed, planted, whole_n
 from sordino.mechanisms import Laplace, LaplaceHistogram, StableHistogram
 from sordino.privacy.discrete import DiscreteLaplace
 from sordino.privacy.families import LaplaceLaw
-from sordino.session.own import owned
+from sordino.session.owned import owned
 from sordino.summaries import KeyCounts, Value
 
 

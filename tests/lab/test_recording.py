@@ -7,7 +7,7 @@ import numpy as np
 from sordino.lab.recording import record, seen
 from sordino.mechanisms import Laplace, PublishedBound
 from sordino.noise import draw
-from sordino.session.own import owned
+from sordino.session.owned import owned
 from sordino.summaries import Stair
 
 SMALL = Fraction(1, 10**6)

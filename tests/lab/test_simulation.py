@@ -75,7 +75,7 @@ def test_choices_are_whole_numbers_and_anything_else_an_object():
 
 
 def test_the_data_are_summarised_once(monkeypatch):
-    from sordino.session.own import Owned
+    from sordino.session.owned import Owned
 
     asked = []
     answer = Owned.__call__

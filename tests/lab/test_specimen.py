@@ -11,7 +11,7 @@ from sordino.lab.specimen import request_of, specimens, variant
 from sordino.mechanisms import Gaussian, Laplace, QuantileExponential, StableHistogram, catalog
 from sordino.noise import draw
 from sordino.privacy.relation import Relation
-from sordino.session.own import owned
+from sordino.session.owned import owned
 from sordino.summaries import KeyCounts, RankWindow, Value
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sordino.mechanisms import NoisyDescent
-from sordino.session.own import owned
+from sordino.session.owned import owned
 
 SMALL = Fraction(1, 10**6)
 RNG = np.random.default_rng(8)

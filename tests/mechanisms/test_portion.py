@@ -25,7 +25,7 @@ from sordino.mechanisms.estimate import root_down, root_up, whole_theta
 from sordino.mechanisms.gaussian import largest_mu
 from sordino.mechanisms.normal_equations import solved, swapped
 from sordino.noise import draw
-from sordino.session.own import owned
+from sordino.session.owned import owned
 from sordino.summaries.moment import FINE, LARGEST
 
 SMALL = Fraction(1, 10**6)

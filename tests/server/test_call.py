@@ -10,7 +10,7 @@ import sordino as sd
 from sordino.errors import QueryError, SordinoError
 from sordino.remote.wording import VERBS, Asked, Words
 from sordino.server.call import Call, asked, is_call
-from sordino.session.opening import open_dataset
+from sordino.session.open_dataset import open_dataset
 
 from .hall import write
 

@@ -19,7 +19,7 @@ from sordino.server import desk
 from sordino.server.app import Limits
 from sordino.server.deadline import FACTOR, LATE, PLAIN, ROWS, plain, round_up, work
 from sordino.session.execute import execute, rehearse
-from sordino.session.opening import open_dataset
+from sordino.session.open_dataset import open_dataset
 
 from .hall import Still, Visitor, people, write
 

@@ -8,7 +8,7 @@ from sordino.server import quote
 from sordino.server.deadline import Deadlines
 from sordino.server.gate import Floor, Rules
 from sordino.server.quote import Quotes, Terms
-from sordino.session.opening import open_dataset
+from sordino.session.open_dataset import open_dataset
 
 from .hall import Still, Visitor, write
 

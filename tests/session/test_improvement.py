@@ -8,7 +8,7 @@ from tests.session.people import fresh, rows, table
 
 import sordino as sd
 from sordino.errors import BudgetExceeded, QueryError
-from sordino.session.improvement import Noise, half_width, noise_of
+from sordino.session.improvement import NoiseWeight, half_width, noise_of
 
 DATA = rows(400)
 
@@ -60,7 +60,7 @@ def test_the_combined_interval_holds_the_truth_at_least_95_times_in_100(first, s
     from sordino.statistics.added import Added
 
     noises = [Added(Fraction(str(e)), 3) for e in (first, second)]
-    known = [Noise(float(n.scale), discrete=n.discrete, slop=0.0 if n.discrete else 0.5) for n in noises]
+    known = [NoiseWeight(float(n.scale), discrete=n.discrete, slop=0.0 if n.discrete else 0.5) for n in noises]
     far = half_width(known)
     drawn = np.stack([n.around(np.full(100_000, 100), draw) for n in noises]).astype(float)
     weights = np.array([1 / n.scale**2 for n in known])

@@ -8,7 +8,7 @@ from tests.session.people import QUESTIONS, rows, table
 
 from sordino.errors import QueryError
 from sordino.schema.frame import Frame
-from sordino.session.rehearsal import Nobody
+from sordino.session.settled import Nobody
 from sordino.summaries.totals import Item, Ranks, Totals
 
 HALF = (Fraction(1, 4), Fraction(1, 2))

@@ -8,7 +8,7 @@ import pytest
 import sordino as sd
 from sordino.errors import QueryError
 from sordino.schema.column import Column
-from sordino.session.sample import Population, Sample
+from sordino.session.sampling import Population, Sample
 from sordino.statistics import median
 from sordino.summaries.totals import Rows
 

@@ -194,7 +194,7 @@ def card(
     format: Annotated[str, typer.Option(help="text, md, html or json.")] = "text",
 ) -> None:
     """Print the claim card of a release: what was promised, about whom, by which theorem."""
-    from sordino.session.record import split
+    from sordino.session.encoding import split
     from sordino.session.release import Release
 
     writers = {"text": "to_text", "md": "to_markdown", "html": "to_html", "json": "to_json"}

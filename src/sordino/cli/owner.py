@@ -310,7 +310,7 @@ def near(file: str) -> str:
 
 def imported(file: Path, *, again: bool = False) -> list[dict[str, Any]]:
     """Import a dataset with a bar on a terminal."""
-    from sordino.session.opening import import_dataset
+    from sordino.session.open_dataset import import_dataset
 
     if door.quiet or door.json or not sys.stderr.isatty():
         return import_dataset(file, again=again)

@@ -24,7 +24,7 @@ from sordino.lab.simulation import outcomes
 from sordino.lab.specimen import WIDE, Specimen, specimens, variant
 from sordino.mechanisms import catalog
 from sordino.noise import draw
-from sordino.session.own import owned
+from sordino.session.owned import owned
 
 __all__ = [
     "FULL",

@@ -25,7 +25,7 @@ from sordino.lab.simulation import outcomes
 from sordino.lab.specimen import Specimen, specimens
 from sordino.privacy.certificate import Certificate
 from sordino.privacy.cost import Cost
-from sordino.session.own import owned
+from sordino.session.owned import owned
 from sordino.session.query import Query
 from sordino.session.settled import Settled
 from sordino.session.table import Table, table

@@ -13,7 +13,7 @@ import numpy as np
 from sordino.errors import QueryError
 from sordino.privacy.cost import Cost
 from sordino.schema.frame import Frame
-from sordino.session.own import owned
+from sordino.session.owned import owned
 from sordino.session.query import Query
 from sordino.session.settled import Settled
 from sordino.session.twin import Remembered

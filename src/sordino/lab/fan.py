@@ -13,7 +13,7 @@ from sordino.lab.report import as_html, as_json, matrix, say
 from sordino.mechanisms import NoisyDescent
 from sordino.noise import draw
 from sordino.pictures import Picture, lines
-from sordino.session.own import owned
+from sordino.session.owned import owned
 from sordino.summaries.moment import FINE
 
 __all__ = ["Fan", "descent"]

@@ -15,7 +15,7 @@ from sordino.errors import QueryError
 from sordino.noise import draw
 from sordino.privacy.discrete import UniformInteger
 from sordino.privacy.law import Placed
-from sordino.session.own import owned
+from sordino.session.owned import owned
 from sordino.session.query import Query
 from sordino.session.twin import Remembered, conversations
 from sordino.summaries import Refused

@@ -17,7 +17,7 @@ from sordino.privacy.discrete import ArgMax, Bernoulli, Categorical, DiscreteLap
 from sordino.privacy.law import Placed
 from sordino.privacy.witness import Finite
 from sordino.sensitivity.universe import exhaustive
-from sordino.session.own import owned
+from sordino.session.owned import owned
 from sordino.summaries import Ask
 
 __all__ = ["Listing", "exact_law", "hockey", "law_of", "listing", "loss", "neighbours"]

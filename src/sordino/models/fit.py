@@ -24,8 +24,8 @@ from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.frame import Frame
 from sordino.schema.normal import encode as canonical
 from sordino.session.card import SIDE_CHANNELS, TUNING, Card, odds_sentence
+from sordino.session.encoding import decode, encode
 from sordino.session.execute import execute, rehearse
-from sordino.session.record import decode, encode
 from sordino.summaries import Draw
 from sordino.summaries.moment import ONE
 

@@ -24,7 +24,7 @@ from urllib.request import HTTPHandler, HTTPRedirectHandler, HTTPSHandler, Reque
 from sordino.errors import BudgetExceeded, LedgerError, QueryError, ReleaseFailed, SordinoError
 from sordino.remote.wording import Asked, Words
 from sordino.session.forecast import Forecast
-from sordino.session.preview import Line, Other, Preview
+from sordino.session.preview import Other, Preview, PriceLine
 from sordino.session.release import Release
 
 __all__ = ["Remote", "RemoteQuery", "connect"]
@@ -231,8 +231,8 @@ def _preview(said: dict[str, Any]) -> Preview:
     return made
 
 
-def _line(said: dict[str, Any]) -> Line:
-    return Line(**{**said, "forecasts": tuple(Forecast(**known) for known in said["forecasts"])})
+def _line(said: dict[str, Any]) -> PriceLine:
+    return PriceLine(**{**said, "forecasts": tuple(Forecast(**known) for known in said["forecasts"])})
 
 
 def _release(said: dict[str, Any]) -> Release:

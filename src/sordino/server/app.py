@@ -40,7 +40,7 @@ from sordino.server.token import Tokens
 from sordino.server.visit import Login, Visits
 from sordino.server.worker import Worker
 from sordino.session.execute import execute as charge_look_draw
-from sordino.session.opening import Opened, open_dataset
+from sordino.session.open_dataset import Opened, open_dataset
 
 __all__ = ["Limits", "create_app", "create_classroom"]
 

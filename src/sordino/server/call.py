@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 import sordino as sd
 from sordino.errors import QueryError, SordinoError
-from sordino.session.opening import Opened
+from sordino.session.open_dataset import Opened
 from sordino.session.query import Query
 
 __all__ = ["Call", "asked", "is_call"]

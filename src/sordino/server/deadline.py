@@ -39,7 +39,7 @@ from sordino.schema.frame import Frame
 from sordino.server.problem import Refusal
 from sordino.server.record import record
 from sordino.session.execute import measure, rehearse
-from sordino.session.opening import Opened
+from sordino.session.open_dataset import Opened
 from sordino.session.settled import Settled
 from sordino.summaries.totals import Item, Totals
 

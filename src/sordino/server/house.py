@@ -18,9 +18,9 @@ from sordino.server.plan import Plan
 from sordino.server.problem import Refusal
 from sordino.server.quote import Quotes
 from sordino.server.token import Person
-from sordino.session.opening import Opened
+from sordino.session.encoding import split
+from sordino.session.open_dataset import Opened
 from sordino.session.query import Query
-from sordino.session.record import split
 from sordino.session.release import Release
 
 __all__ = ["House"]

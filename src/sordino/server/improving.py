@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from sordino.errors import SordinoError
 from sordino.server.gate import Floor
-from sordino.session.improvement import Noise, combine, half_width, noise_of, second_price
+from sordino.session.improvement import NoiseWeight, combine, half_width, noise_of, second_price
 from sordino.session.query import Query
 from sordino.session.release import Release
 
@@ -25,7 +25,7 @@ class Improvement:
     problem: str = ""
 
 
-def _draws(query: Query) -> tuple[list[Release], list[Noise]]:
+def _draws(query: Query) -> tuple[list[Release], list[NoiseWeight]]:
     """The recorded answers and the public noise of each, if all of them are additive; otherwise nothing."""
     found = query.drawn_alike()
     known = [noise for item in found if (noise := noise_of(query, item.cost.exact.epsilon)) is not None]

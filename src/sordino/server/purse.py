@@ -18,7 +18,7 @@ from typing import Any
 from sordino.errors import QueryError
 from sordino.privacy.number import as_epsilon
 from sordino.server.token import NAME
-from sordino.session.opening import open_dataset
+from sordino.session.open_dataset import open_dataset
 
 __all__ = ["set_purse", "with_purse"]
 

@@ -17,7 +17,7 @@ from sordino.privacy.number import as_epsilon
 from sordino.server.clock import Clock
 from sordino.server.gate import Floor, Rules
 from sordino.session.execute import rehearse
-from sordino.session.preview import EPSILONS, Line, Preview
+from sordino.session.preview import EPSILONS, Preview, PriceLine
 from sordino.session.query import Query
 
 __all__ = ["Quote", "Quotes", "Terms", "as_json"]
@@ -133,7 +133,7 @@ def _sold(query: Query, found: Preview, floor: Floor) -> Preview:
     """The list without prices that are not sold, and a wish that needs less at the floor."""
     book = query.table.ledger
 
-    def sold(line: Line) -> bool:
+    def sold(line: PriceLine) -> bool:
         return Fraction(line.epsilon) >= floor.least if floor.least is not None else Fraction(line.loss) >= floor.loss(book)
 
     kept = replace(found, lines=tuple(filter(sold, found.lines)))

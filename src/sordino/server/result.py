@@ -22,9 +22,8 @@ from sordino.server.plan import Plan
 from sordino.server.sheet import page
 from sordino.server.visit import Visits
 from sordino.server.worker import Worker
-from sordino.session.export import plain
 from sordino.session.release import Release
-from sordino.session.view import plottable
+from sordino.session.view import plain, plottable
 
 __all__ = ["result_pages"]
 

@@ -22,7 +22,7 @@ from sordino.server.house import House
 from sordino.server.sheet import page
 from sordino.server.visit import Visits
 from sordino.server.worker import Worker
-from sordino.session.opening import Opened
+from sordino.session.open_dataset import Opened
 
 __all__ = ["frame_of", "risk_pages"]
 

@@ -14,8 +14,7 @@ from sordino.errors import QueryError
 from sordino.pictures import Picture
 from sordino.schema.column import Column
 from sordino.session.about import about_release
-from sordino.session.export import _package
-from sordino.session.view import shown
+from sordino.session.view import _package, shown
 
 if TYPE_CHECKING:
     from sordino.session.preview import Preview

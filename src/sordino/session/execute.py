@@ -19,7 +19,7 @@ from sordino.noise import draw as exact_draw
 from sordino.noise import fresh_id
 from sordino.privacy.cost import Cost
 from sordino.privacy.discrete import UniformInteger
-from sordino.session.record import join
+from sordino.session.encoding import join
 from sordino.summaries import Draw
 
 __all__ = ["Payable", "execute", "execute_batch", "measure", "rehearse"]

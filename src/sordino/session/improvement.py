@@ -23,14 +23,14 @@ from sordino.statistics.row_count import CountStep
 if TYPE_CHECKING:
     from sordino.session.query import Query
 
-__all__ = ["Noise", "combine", "half_width", "noise_of", "second_price"]
+__all__ = ["NoiseWeight", "combine", "half_width", "noise_of", "second_price"]
 
 CELLS = 400  # cells per scale of the mean's noise
 FAR = 32  # scales beyond which a Laplace law has no mass worth counting: e^-32
 
 
 @dataclass(frozen=True)
-class Noise:
+class NoiseWeight:
     """The law of one additive draw in the statistic's own unit: whole multiples of `unit` for the discrete law, and a rounding error."""
 
     scale: float
@@ -55,7 +55,7 @@ class Noise:
         return np.concatenate([side[:0:-1], side])
 
 
-def noise_of(query: Query, epsilon: Any) -> Noise | None:
+def noise_of(query: Query, epsilon: Any) -> NoiseWeight | None:
     """The public noise of the one statistic asked, if its draw is the total plus Laplace noise; None otherwise."""
     plan = query.settle(epsilon)
     if plan.plan.keys is not None or len(plan.steps) != 1:
@@ -68,15 +68,15 @@ def noise_of(query: Query, epsilon: Any) -> Noise | None:
         unit = float(step.grid.step / step.unit)
         cut = 0.0 if step.unit.denominator == 1 else unit
     rounding = 0.0 if step.noise.discrete else output_grid(step.noise.scale) * unit / 2
-    return Noise(float(step.noise.scale) * unit, unit, step.noise.discrete, rounding + cut)
+    return NoiseWeight(float(step.noise.scale) * unit, unit, step.noise.discrete, rounding + cut)
 
 
-def _weights(noises: list[Noise]) -> list[float]:
+def _weights(noises: list[NoiseWeight]) -> list[float]:
     total = math.fsum(1 / noise.scale**2 for noise in noises)
     return [1 / noise.scale**2 / total for noise in noises]
 
 
-def half_width(noises: list[Noise]) -> float:
+def half_width(noises: list[NoiseWeight]) -> float:
     """The 95% half-width of the inverse-variance mean of independent draws: their laws convolved on fine cells, cell errors added."""
     from scipy.signal import fftconvolve
 
@@ -92,7 +92,7 @@ def half_width(noises: list[Noise]) -> float:
     return (cell + len(noises) / 2) * width + slop
 
 
-def second_price(query: Query, known: list[Noise], wish: Wish) -> Fraction | None:
+def second_price(query: Query, known: list[NoiseWeight], wish: Wish) -> Fraction | None:
     """The least epsilon, to 1%, of one more draw that brings the mean to the width wished; None if a release of its own is no dearer."""
     (within,) = wish.values()
 
@@ -113,7 +113,7 @@ def second_price(query: Query, known: list[Noise], wish: Wish) -> Fraction | Non
     return high
 
 
-def combine(releases: list[Release], noises: list[Noise]) -> Release:
+def combine(releases: list[Release], noises: list[NoiseWeight]) -> Release:
     """One release out of several: post-processing, under the id of the newest, with the price of the newest on it."""
     if len(releases) == 1:
         return releases[0]

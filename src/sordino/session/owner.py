@@ -26,7 +26,7 @@ from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
 from sordino.schema.declaration import complete
 from sordino.schema.frame import Frame
-from sordino.session.opening import Opened
+from sordino.session.open_dataset import Opened
 from sordino.session.table import Table
 from sordino.summaries.totals import Item, Totals
 

@@ -1,4 +1,7 @@
-"""The price list of a question, before anything is paid: epsilon, error, share of the budget. It never opens the private source."""
+"""The price list of a question, before anything is paid: epsilon, error, share of the budget. It never opens the private source.
+
+Why a question is answered the way it is: the mechanism chosen, those rejected and by how much, the theorem, the price.
+"""
 
 from __future__ import annotations
 
@@ -25,14 +28,14 @@ if TYPE_CHECKING:
     from sordino.session.query import Query
     from sordino.session.settled import Settled
 
-__all__ = ["EPSILONS", "Line", "Other", "Preview", "others_of", "preview", "rounded"]
+__all__ = ["EPSILONS", "Choice", "Explanation", "Other", "Preview", "PriceLine", "explain", "others_of", "preview", "rounded"]
 
 EPSILONS = ("0.05", "0.1", "0.2", "0.5", "1", "2")
 SIZES = (1_000, 10_000, 100_000)
 
 
 @dataclass(frozen=True)
-class Line:
+class PriceLine:
     """One price: its own guarantee, what the filter would take, what it buys, and how often the rest of the budget pays for it."""
 
     epsilon: float
@@ -69,10 +72,10 @@ class Preview:
 
     question: str
     unit: str
-    lines: tuple[Line, ...]
+    lines: tuple[PriceLine, ...]
     budget: str
     notes: tuple[str, ...] = ()
-    best: Line | None = None
+    best: PriceLine | None = None
     problem: str = ""
     facts: dict[str, Any] = field(default_factory=dict)
     adds: str = "epsilon"  # the unit the ledger adds up
@@ -183,7 +186,7 @@ def preview(
     return Preview(asked, who, tuple(found), str(balance), notes, best, problem, facts, balance.filter.word, about, others, query.level)
 
 
-def _middle(found: Sequence[Line]) -> float:
+def _middle(found: Sequence[PriceLine]) -> float:
     """The price that stands for a list: one unit if that is on it."""
     return min((line.epsilon for line in found), key=lambda epsilon: abs(math.log(epsilon)))
 
@@ -208,10 +211,10 @@ def _needs_rows(plan: Settled, name: str) -> bool:
     return step is not None and step.width(None) is None and step.width(SIZES[0]) is not None
 
 
-def _lines(view: Outlook, balance: Balance, prices: Sequence[Fraction], delta: Any) -> list[Line]:
+def _lines(view: Outlook, balance: Balance, prices: Sequence[Fraction], delta: Any) -> list[PriceLine]:
     """One line for each price. Where the error is a guess on made-up rows, only the ends and the middle are simulated."""
     ends: list[tuple[float, Forecast]] = []
-    out: dict[Fraction, Line] = {}
+    out: dict[Fraction, PriceLine] = {}
     rising = sorted(set(prices))
     for epsilon in dict.fromkeys([rising[0], rising[-1], rising[len(rising) // 2], *rising]):
         if epsilon not in out:
@@ -223,16 +226,16 @@ def _lines(view: Outlook, balance: Balance, prices: Sequence[Fraction], delta: A
 def _line(
     view: Outlook, balance: Balance, epsilon: Fraction, delta: Any, *, offer: Offer | None = None,
     ends: Sequence[tuple[float, Forecast]] = (),
-) -> Line:  # fmt: skip
+) -> PriceLine:  # fmt: skip
     weights, way = (None, None) if offer is None else (offer.weights, offer.way)
     plan = view.query.settle(epsilon, delta, rows=view.rows, weights=weights, way=way)
     near = {name: view.between(name, plan, [end for end in ends if end[1].name == name]) if ends else None for name in plan.names}
     known = tuple(near[name] or view.forecast(name, plan) for name in plan.names)
     cost, loss = plan.cost, float(balance.price(plan.cost).loss)
-    return Line(float(cost.epsilon), float(cost.delta), balance.share(cost), balance.more(cost), known, plan.appears, loss=loss)
+    return PriceLine(float(cost.epsilon), float(cost.delta), balance.share(cost), balance.more(cost), known, plan.appears, loss=loss)
 
 
-def _notes(view: Outlook, found: list[Line], delta: Any) -> tuple[str, ...]:
+def _notes(view: Outlook, found: list[PriceLine], delta: Any) -> tuple[str, ...]:
     """Warnings with the way out, in the order people need them."""
     query, notes = view.query, []
     sources = {known.source for line in found for known in line.forecasts}
@@ -255,7 +258,7 @@ def _notes(view: Outlook, found: list[Line], delta: Any) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _warnings(view: Outlook, found: list[Line], delta: Any) -> list[str]:
+def _warnings(view: Outlook, found: list[PriceLine], delta: Any) -> list[str]:
     """What steps say about prices and sizes at which they cannot work, at the dearest of these prices."""
     said: dict[tuple[str, int | None], str] = {}
     for line in found:
@@ -276,3 +279,86 @@ def _help(query: Query, name: str, known: Forecast, delta: Any) -> str:
     enough = next((n for n in sizes if (width := plan.steps[name].width(n)) is not None and width <= known.span / 10), None)
     more = f" At epsilon 1 about {enough:,} rows would give a tenth of the range." if enough else ""
     return text + more + " Narrower bounds help in proportion."
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One way to answer one statistic: the predicted error, or why it is not possible here."""
+
+    statistic: str
+    way: str
+    mechanism: str
+    chosen: bool
+    half_width: float | None = None
+    rmse: float | None = None
+    source: str = ""
+    problem: str = ""
+
+    def __str__(self) -> str:
+        mark = "chosen  " if self.chosen else "rejected"
+        width = "error private" if self.half_width is None else f"95% within {rounded(self.half_width)}, rmse {rounded(self.rmse or 0)}"
+        guess = {"twin": " (on the twin)", "codebook": " (a guess, on made-up rows)"}.get(self.source, "")
+        if self.mechanism == "another number":
+            return f"  another number  {self.way}: {width}{guess}; {self.problem}"
+        return f"  {mark}  {self.way}: {self.problem or self.mechanism + '; ' + width + guess}"
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Everything public about how a question would be answered at one price."""
+
+    question: str
+    price: str
+    charged: str
+    choices: tuple[Choice, ...]
+    theorems: tuple[str, ...]
+    split: dict[str, str]
+    why: str = "by public facts alone: the question, bounds, keys, declared or released sizes, and the price"
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self), default=str)
+
+    def __str__(self) -> str:
+        out = [f"{self.question}: {self.price}; {self.charged}", f"chosen {self.why}"]
+        for name in dict.fromkeys(choice.statistic for choice in self.choices):
+            out.append(f"{name}" + (f" (its part: epsilon {self.split[name]})" if name in self.split and len(self.split) > 1 else ""))
+            out += [str(choice) for choice in self.choices if choice.statistic == name]
+        return "\n".join([*out, *(f"theorem: {text}" for text in self.theorems)])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+
+def explain(query: Query, epsilon: Fraction, delta: Any = None) -> Explanation:
+    """The planner's choice at a price beside every other way, each with its predicted error."""
+    view = outlook(query)
+    plan = query.settle(epsilon, delta, rows=view.rows)
+    choices: list[Choice] = []
+    for name in plan.names:
+        ways = query.ways(name, epsilon, plan)
+        own = query.asked.mechanism or next(iter(ways), "")
+        known = view.forecast(name, plan)
+        choices.append(Choice(name, own, known.mechanism, True, known.half_width, known.rmse, known.source))
+        choices += [_rival(view, name, way, epsilon, delta) for way in ways if way != own]
+    parts = {label: f"{float(part.cost.epsilon):.4g}" for part in plan.plan.draws for label in part.steps}
+    choices += [
+        Choice(other.name, "two_stage", "another number", False, other.half_width, None, other.source, other.about)
+        for other in others_of(view, float(epsilon), delta)
+    ]
+    theorems = tuple(dict.fromkeys(certificate.theorem for certificate in plan.certificates))
+    charged = f"{query.table.budget.share(plan.cost):.3g}% of the budget's cap"
+    asked = ", ".join(query.asked.statistics) + (f" by {', '.join(query.asked.by)}" if query.asked.by else "")
+    return Explanation(asked, str(plan.cost), charged, tuple(choices), theorems, parts)
+
+
+def _rival(view: Outlook, name: str, way: str, epsilon: Fraction, delta: Any) -> Choice:
+    """The same statistic alone, by another mechanism, at the same price."""
+    query = view.query.alone(**{name: view.query.asked.statistics[name]})
+    query = query.by_mechanism(way, view.query.asked.propose, view.query.asked.otherwise)
+    try:
+        known = view.forecast(name, query.settle(epsilon, delta, rows=view.rows))
+        return Choice(name, way, known.mechanism, False, known.half_width, known.rmse, known.source)
+    except SordinoError as error:
+        return Choice(name, way, "", False, problem=f"{error.what} {error.fix}")

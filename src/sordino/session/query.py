@@ -25,16 +25,14 @@ from sordino.schema.column import Column
 from sordino.schema.expression import Predicate
 from sordino.schema.spelling import describe
 from sordino.schema.value import shown
+from sordino.session.encoding import Shape, shape, split
 from sordino.session.execute import execute
-from sordino.session.explanation import Explanation, explain
 from sordino.session.improvement import combine, half_width, noise_of, second_price
 from sordino.session.older import older_answers, older_key
-from sordino.session.preview import EPSILONS, Preview, preview
+from sordino.session.preview import EPSILONS, Explanation, Preview, explain, preview
 from sordino.session.price import Offer, Wish, as_wish, epsilon_of, meets, price, public_rows, rank_wish, widths
-from sordino.session.record import split
 from sordino.session.release import Release, as_level, member_of, price_of
 from sordino.session.settled import Settled, settle
-from sordino.session.shape import Shape, shape
 from sordino.session.verbs import TableVerbs
 from sordino.statistics import Answer, Statistic, Step, count, count_units, std
 from sordino.statistics import sum as total

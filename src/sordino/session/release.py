@@ -14,10 +14,10 @@ from sordino.errors import LedgerError, QueryError
 from sordino.pictures import Picture
 from sordino.plan.select import Arrangement
 from sordino.privacy.cost import Cost
-from sordino.session import export, sampling, shape, view
+from sordino.session import encoding, sampling, view
 from sordino.session.about import about_release
 from sordino.session.card import Card, odds_sentence
-from sordino.session.record import decode, encode
+from sordino.session.encoding import decode, encode
 from sordino.statistics.port import LEVEL
 from sordino.summaries import Refused
 
@@ -59,7 +59,7 @@ class Release:
     card: Card = field(default_factory=Card)
     rank_bars: dict[str, tuple[float, float]] = field(default_factory=dict)  # per statistic with a rank bar; the same in every group
     raw: dict[str, list[Any]] = field(default_factory=dict)  # the drawn numbers, so that another level of the interval costs nothing
-    shapes: dict[str, shape.Shape] = field(default_factory=dict)
+    shapes: dict[str, encoding.Shape] = field(default_factory=dict)
     drawn: dict[str, dict[str, Any]] = field(default_factory=dict)  # per statistic with drawn ends: their level and kind, and its point
     split: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)  # of several statistics: price and bar of each
     recalled: bool = field(default=False, compare=False)
@@ -200,7 +200,7 @@ class Release:
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Columns in key order: the group columns, then each statistic with its ends (name, name_low, name_high)."""
-        return shape.columns(self.arranged())
+        return encoding.columns(self.arranged())
 
     def arranged(self) -> Release:
         """The same release with its rows sorted, cut and named as the statement that asked for it wishes."""
@@ -271,7 +271,7 @@ class Release:
             return replace(self, canonical=True).under({now[0]: known[0]}, self.shapes)
         return self
 
-    def under(self, labels: Mapping[str, str], shapes: Mapping[str, shape.Shape], *, canonical: bool = False) -> Release:
+    def under(self, labels: Mapping[str, str], shapes: Mapping[str, encoding.Shape], *, canonical: bool = False) -> Release:
         """The same release with its answers called by these labels (each for a canonical one), in their order; free."""
         if not self.canonical or set(labels.values()) != set(self.names):
             return self
@@ -312,26 +312,26 @@ class Release:
         cost = {"epsilon": str(self.cost.exact.epsilon), "delta": str(self.cost.exact.delta)}
         head = {"id": self.id, "about": self.about, "mechanism": self.mechanism, "bar": self.bar, "refused": self.refused, "cost": cost}
         bars = {"ranks": {name: list(ends) for name, ends in self.rank_bars.items()}}
-        return {**head, **bars, "columns": export.plain(self), "card": dict(self.card)}
+        return {**head, **bars, "columns": view.plain(self), "card": dict(self.card)}
 
     def to_json(self) -> str:
         """The same as text; days and moments are ISO text."""
         return json.dumps(self.to_plain(), ensure_ascii=False, default=str)
 
     def to_arrow(self) -> Any:
-        return export.to_arrow(self)
+        return view.to_arrow(self)
 
     def to_pandas(self) -> Any:
-        return export.to_pandas(self)
+        return view.to_pandas(self)
 
     def to_polars(self) -> Any:
-        return export.to_polars(self)
+        return view.to_polars(self)
 
     def to_parquet(self, path: Any) -> None:
-        export.to_parquet(self, path)
+        view.to_parquet(self, path)
 
     def to_csv(self, path: Any) -> None:
-        export.to_csv(self, path)
+        view.to_csv(self, path)
 
     def plot(self) -> Picture:
         """The first statistic as dots with their ends, one line per group, bin or part."""

@@ -92,7 +92,7 @@ def conversations(plan: Settled, engine: Any, salt: int, repeats: int, few: int 
                 return [
                     turn for done in range(0, repeats, at_once) for turn in _turns(converse, min(at_once, repeats - done), plan, groups)
                 ]
-            except Single:
+            except SingleTwin:
                 pass
         return [converse(1) for _ in range(few or repeats)]
 
@@ -107,7 +107,7 @@ def _turns(
         yield groups if plan.by else None, {name: cells[i * wide : (i + 1) * wide] for name, cells in answers.items()}
 
 
-class Single(Exception):
+class SingleTwin(Exception):
     """A request that has no answer for several copies of a table at once."""
 
 
@@ -124,14 +124,14 @@ class Remembered:
         if self.copies > 1 and isinstance(request, Clipped):
             return self._clipped(request)
         if self.copies > 1 and not isinstance(request, Totals | Ranks):
-            raise Single
+            raise SingleTwin
         if request not in self.known:
             found = self.source(request)
             self.known[request] = list(found) if isinstance(found, Iterator) else found
         found = self.known[request]
         if isinstance(found, GroupTotals) and self.copies > 1:
             if found.keys != self.groups:  # cells of a counted column
-                raise Single
+                raise SingleTwin
             totals: dict[Item, Any] = {item: np.tile(total, self.copies) for item, total in found.values.items()}
             return GroupTotals(found.keys * self.copies, totals)
         return iter(found * self.copies) if isinstance(found, list) else found
@@ -143,7 +143,7 @@ class Remembered:
             held = []
             for part in self.source(Rows(request.column, self.groups if self.groups != ((),) else None)):
                 if part.n >= MOST_SORTED:  # it may have been cut
-                    raise Single
+                    raise SingleTwin
                 halves = (part.values >> 24, part.values & (2**24 - 1))
                 held.append((part.values, [np.concatenate([[0], np.cumsum(half)]) for half in halves]))
             self.known[request.column] = held

@@ -15,7 +15,7 @@ from sordino.statistics.custom import Custom
 if TYPE_CHECKING:
     from sordino.session.comparison import Comparison
     from sordino.session.description import Describing
-    from sordino.session.moments import MomentsQuery
+    from sordino.session.gram import MomentsQuery
     from sordino.session.query import Query
 
 __all__ = ["TableVerbs", "Verbs"]
@@ -155,7 +155,7 @@ class TableVerbs(Verbs["Query"]):
 
     def gram(self, columns: Sequence[str]) -> MomentsQuery:
         """Second moments of several columns, paid once: correlations, components and regressions are free afterwards."""
-        from sordino.session.moments import MomentsQuery
+        from sordino.session.gram import MomentsQuery
 
         return MomentsQuery(self._ask(statistics.gram(list(columns))))
 

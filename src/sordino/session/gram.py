@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sordino.session.query import Query
     from sordino.session.release import Release
 
-__all__ = ["Components", "Line", "Moments", "MomentsQuery"]
+__all__ = ["Components", "FittedLine", "Moments", "MomentsQuery"]
 
 Floats = NDArray[np.float64]
 
@@ -49,7 +49,7 @@ class MomentsQuery:
 
 
 @dataclass(frozen=True)
-class Line:
+class FittedLine:
     """Coefficients with their 95% ends: about this table's least squares, and about the population's for errors of one variance."""
 
     value: dict[str, float]
@@ -130,7 +130,7 @@ class Moments:
         noise = math.sqrt(2) * self.noise / self.rows * np.sqrt(1 + values[order] ** 2)
         return Components(tuple(values[order].tolist()), tuple(noise.tolist()), tuple(shares.tolist()), loadings)
 
-    def regress(self, formula: str) -> Line:
+    def regress(self, formula: str) -> FittedLine:
         """Least squares of one of these columns on others of them; free, with bars."""
         columns = {name: self.query.asked.narrowed[name] for name in self.names}
         found = parse(formula, columns)
@@ -145,7 +145,7 @@ class Moments:
         estimate, setting = solved(normal), Setting(found, columns, bits=COARSE)
         value = setting.placed(estimate.theta)
         near, far = (estimate.half(setting.back[0], 0.95, population=about) for about in (False, True))
-        return Line(setting.named(value), setting.named(value - near), setting.named(value + near),
+        return FittedLine(setting.named(value), setting.named(value - near), setting.named(value + near),
                     (setting.named(value - far), setting.named(value + far)))  # fmt: skip
 
     def _place(self, name: str) -> int:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sordino.session.record import decode, encode
+from sordino.session.encoding import decode, encode
 from sordino.summaries import Refused
 
 LEAVES = st.one_of(

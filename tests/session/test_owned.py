@@ -21,7 +21,7 @@ from sordino.mechanisms import (
     StableHistogram,
     StableMode,
 )
-from sordino.session.own import Owned, owned
+from sordino.session.owned import Owned, owned
 from sordino.summaries import KeyCounts, Near, Nearness, RankWindow, Scores, Stair, Value
 
 SMALL = Fraction(1, 10**6)

@@ -7,7 +7,7 @@ from tests.session.sources import csv, parquet
 import sordino as sd
 from sordino.errors import BudgetExceeded, LedgerError, QueryError
 from sordino.plan.dataset import read_dataset
-from sordino.session.opening import import_dataset, import_file, open_dataset
+from sordino.session.open_dataset import import_dataset, import_file, open_dataset
 
 HOSPITAL = """
 [dataset]
