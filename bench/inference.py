@@ -16,8 +16,8 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer, load_diabetes
 
 import sordino as sd
-from sordino.inference import contingency, difference, outcome, ranks
-from sordino.inference.contingency import CountsTest
+from sordino.inference import outcome, tests
+from sordino.inference.tests import CountsTest
 from sordino.mechanisms import LeastSquares, LogisticRegression, MomentMatrix
 from sordino.mechanisms.gaussian import largest_mu
 from sordino.mechanisms.moment_model import sigmoid
@@ -203,7 +203,7 @@ def played() -> None:
         lines = np.broadcast_to(chances, (*np.shape(total), chances.shape[-1]))
         return rng.multinomial(np.asarray(total, int)[..., None], lines[..., None, :], (*np.shape(total), repeats)).astype(float)
 
-    for room in (outcome, contingency, difference, ranks):
+    for room in (outcome, tests, tests, tests):
         for name, made in (
             ("normal", lambda *shape: rng.normal(size=shape)),
             ("laplace", lambda scale, *shape: rng.laplace(0, scale, shape)),
@@ -264,9 +264,9 @@ def others(runs: int) -> None:
         for _ in range(0, times, 500):
             rows = np.clip((rng.normal(0, 1, (500, 2, each)) + np.array([[0.0], [shift]])) / wide + 0.5, 0, 1)
             sums = np.stack([((1 - rows) ** 2).sum(-1), (2 * rows * (1 - rows)).sum(-1), (rows**2).sum(-1)], axis=-1)
-            drawn = difference.estimates(sums + rng.laplace(0, 1.0, sums.shape))
-            simulated = difference.simulated(*drawn, 1.0, 199)
-            hits.append(outcome.chance_of(difference.studentised(*drawn, 1.0), simulated) <= 0.05)
+            drawn = tests.estimates(sums + rng.laplace(0, 1.0, sums.shape))
+            simulated = tests.simulated(*drawn, 1.0, 199)
+            hits.append(outcome.chance_of(tests.studentised(*drawn, 1.0), simulated) <= 0.05)
         return float(np.mean(hits))
 
     print(f"\nt, Mann-Whitney and signed ranks, epsilon 1, {runs:,} null runs at .05: size, power for half a deviation and the least")
@@ -308,9 +308,9 @@ def compared(runs: int) -> None:
             for _ in range(0, runs, 100):
                 rows = np.clip(rng.normal(0.5, 0.1, (100, 2, n)), 0, 1)
                 sums = np.stack([((1 - rows) ** 2).sum(-1), (2 * rows * (1 - rows)).sum(-1), (rows**2).sum(-1)], axis=-1)
-                size, mean, variance = difference.estimates(sums + rng.laplace(0, scale, sums.shape))
-                hits.append(difference.studentised(size, mean, variance, scale) <= 1.96)
-                noise.append(difference.studentised(size, mean, np.zeros_like(variance), scale) <= 1.96)
+                size, mean, variance = tests.estimates(sums + rng.laplace(0, scale, sums.shape))
+                hits.append(tests.studentised(size, mean, variance, scale) <= 1.96)
+                noise.append(tests.studentised(size, mean, np.zeros_like(variance), scale) <= 1.96)
             bad = check(f"compare, n {n}", float(np.mean(hits)) >= 0.93)
             print(f"epsilon {epsilon:g}, n {n:>5,} each: {np.mean(hits):.3f}, noise alone {np.mean(noise):.3f}{bad}", flush=True)
 

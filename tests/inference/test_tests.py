@@ -10,8 +10,8 @@ import pytest
 
 import sordino as sd
 from sordino.errors import QueryError
-from sordino.inference import difference, outcome
-from sordino.inference.contingency import CountsTest
+from sordino.inference import outcome, tests
+from sordino.inference.tests import CountsTest
 from sordino.statistics.rank_test import leaning, standing
 
 
@@ -41,8 +41,8 @@ def _multinomial(monkeypatch):
         lines = np.broadcast_to(chances, (*np.shape(total), chances.shape[-1]))
         return rng.multinomial(np.asarray(total, int)[..., None], lines[..., None, :], (*np.shape(total), repeats)).astype(float)
 
-    monkeypatch.setattr("sordino.inference.contingency.multinomial", tables)
-    monkeypatch.setattr("sordino.inference.contingency.laplace", lambda scale, *shape: rng.laplace(0, scale, shape))
+    monkeypatch.setattr("sordino.inference.tests.multinomial", tables)
+    monkeypatch.setattr("sordino.inference.tests.laplace", lambda scale, *shape: rng.laplace(0, scale, shape))
 
 
 MARGINS = {"even": np.full(9, 1 / 9), "uneven": np.outer([0.7, 0.2, 0.1], [0.6, 0.3, 0.1]).ravel()}
@@ -85,7 +85,7 @@ def test_the_power_of_a_table_is_that_of_its_preview(monkeypatch):
 @pytest.mark.usefixtures("_multinomial")
 def test_a_null_without_the_noise_is_caught(monkeypatch):
     """The planted bug: tables are simulated as if nothing had been added to the drawn one."""
-    monkeypatch.setattr("sordino.inference.contingency.laplace", lambda scale, *shape: np.zeros(shape))
+    monkeypatch.setattr("sordino.inference.tests.laplace", lambda scale, *shape: np.zeros(shape))
     found = rejections(CountsTest(None, (3, 3), ""), np.random.default_rng(1), n=100, chances=MARGINS["even"], scale=5.0)
     assert found > 2 * SIZE
 
@@ -100,8 +100,8 @@ def test_t_keeps_its_size_and_has_its_power(wide, each):
     for shift, runs in ((0.0, RUNS), (0.5, 1_000)):
         rows = np.clip((rng.normal(0, 1, (runs, 2, each)) + np.array([[0.0], [shift]])) / wide + 0.5, 0, 1)
         sums = np.stack([((1 - rows) ** 2).sum(-1), (2 * rows * (1 - rows)).sum(-1), (rows**2).sum(-1)], axis=-1)
-        drawn = difference.estimates(sums + rng.laplace(0, 1.0, sums.shape))
-        p = outcome.chance_of(difference.studentised(*drawn, 1.0), difference.simulated(*drawn, 1.0, 199))
+        drawn = tests.estimates(sums + rng.laplace(0, 1.0, sums.shape))
+        p = outcome.chance_of(tests.studentised(*drawn, 1.0), tests.simulated(*drawn, 1.0, 199))
         found.append(float(np.mean(p <= 0.05)))
     assert found[0] <= SIZE
     assert found[1] >= T_CELLS[wide, each]

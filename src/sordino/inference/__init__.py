@@ -5,10 +5,8 @@ A null hypothesis is simulated with the noise included, so noisy numbers are nev
 
 from __future__ import annotations
 
-from sordino.inference.contingency import chi_square, independence, proportions
-from sordino.inference.difference import t, wald
 from sordino.inference.outcome import Outcome, Power
-from sordino.inference.ranks import mann_whitney, signed_rank
+from sordino.inference.tests import chi_square, independence, mann_whitney, proportions, signed_rank, t, wald
 from sordino.session.comparison import holm
 
 __all__ = ["Outcome", "Power", "chi_square", "holm", "independence", "mann_whitney", "proportions", "signed_rank", "t", "wald"]
