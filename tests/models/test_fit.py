@@ -9,7 +9,7 @@ import sordino as sd
 from sordino.errors import BudgetExceeded, QueryError, ReleaseFailed
 from sordino.ledger import Budget, open_ledger
 from sordino.models import PrivateLinearRegression, PrivateLogisticRegression
-from sordino.models.rows import Rows
+from sordino.models.rows import ModelRows
 from sordino.session.card import Card
 
 from .scenes import BOX, LABELS, NAMES, X, Y, models
@@ -56,8 +56,8 @@ def test_the_charge_comes_before_the_first_look(monkeypatch):
             seen.append(ledger.spent)
             return original(self)
 
-        original = Rows._coordinates
-        monkeypatch.setattr(Rows, "_coordinates", looked)
+        original = ModelRows._coordinates
+        monkeypatch.setattr(ModelRows, "_coordinates", looked)
         model = PrivateLinearRegression(epsilon=1, **BOX, ledger=ledger).fit(X, Y)
         assert seen == [1]
         with pytest.raises(BudgetExceeded):
@@ -69,7 +69,7 @@ def test_a_failure_after_the_charge_has_one_text(monkeypatch):
     def broken(self):
         raise ValueError("row 17 is odd")
 
-    monkeypatch.setattr(Rows, "_coordinates", broken)
+    monkeypatch.setattr(ModelRows, "_coordinates", broken)
     texts = set()
     with book() as ledger:
         for charged in (ledger, None):

@@ -17,8 +17,7 @@ from sordino.lab.recording import record
 from sordino.mechanisms import NormalEquations
 from sordino.models.box import as_box
 from sordino.models.fit import FRAME
-from sordino.models.pair import Pairs, ring, slopes
-from sordino.models.rows import Rows
+from sordino.models.rows import ModelRows, Pairs, ring, slopes
 from sordino.models.way import SmoothRidge, TheilSen
 from sordino.noise import draw
 from sordino.summaries.moment import ONE
@@ -301,7 +300,7 @@ def test_a_lower_bound_of_zero_does_not_silence_the_noise():
 
 
 def test_rows_hide_themselves():
-    held = Rows(X, Y, as_box((-1, 1), 2, "bounds_X"), as_box((-1, 1), 1, "bounds_y"))
+    held = ModelRows(X, Y, as_box((-1, 1), 2, "bounds_X"), as_box((-1, 1), 1, "bounds_y"))
     with held.bounded(FRAME, 1) as bounded:
         for shown in (repr(held), repr(bounded)):
             assert "0." not in shown.split(" at ")[0]

@@ -13,7 +13,7 @@ import pytest
 from sordino.ledger import Budget, open_ledger
 from sordino.models import BoundedScaler
 from sordino.models.box import as_box, as_numbers
-from sordino.models.rows import Rows
+from sordino.models.rows import ModelRows
 from sordino.summaries.moment import ONE, Gram, Term
 
 from .scenes import LABELS, NAMES, X, Y, models
@@ -96,7 +96,7 @@ def test_odd_tables_cost_and_look_like_any_other(name):
 def test_rows_are_clamped_dropped_and_counted_as_documented():
     x = np.array([[0.5, 9.0], [np.nan, 0.0], [-9.0, 0.0], [0.0, 0.0]], object)
     y = np.array([0.5, 0.5, math.inf, None], object)
-    rows = Rows(x, y, as_box((-1, 1), 2, "bounds_X"), as_box((-1, 1), 1, "bounds_y"))
+    rows = ModelRows(x, y, as_box((-1, 1), 2, "bounds_X"), as_box((-1, 1), 1, "bounds_y"))
     with rows.bounded(None, 0) as bounded:
         products = bounded.ask(Gram((Term(), Term("x1"), Term("x2"), Term("y")))).values[0]
     assert products[0, 0] == 2 * ONE**2
@@ -104,8 +104,8 @@ def test_rows_are_clamped_dropped_and_counted_as_documented():
 
 
 def test_labels_that_are_no_class_drop_out():
-    rows = Rows(X, np.where(LABELS, "yes", "no"), as_box((-1, 1), 2, "bounds_X"), classes=("no", "yes"))
-    other = Rows(X, np.where(LABELS, "yes", "perhaps"), as_box((-1, 1), 2, "bounds_X"), classes=("no", "yes"))
+    rows = ModelRows(X, np.where(LABELS, "yes", "no"), as_box((-1, 1), 2, "bounds_X"), classes=("no", "yes"))
+    other = ModelRows(X, np.where(LABELS, "yes", "perhaps"), as_box((-1, 1), 2, "bounds_X"), classes=("no", "yes"))
     counts = []
     for held in (rows, other):
         with held.bounded(None, 0) as bounded:
@@ -119,7 +119,7 @@ def test_the_order_of_the_rows_and_their_containers_change_nothing():
     question = Gram((Term(), Term("x1"), Term("x2"), Term("y")))
     answers = []
     for features, target in ((X, Y), (X[order], Y[order]), (np.asfortranarray(X), Y), (X.astype(object), list(Y))):
-        with Rows(features, target, box, limits).bounded(None, 0) as bounded:
+        with ModelRows(features, target, box, limits).bounded(None, 0) as bounded:
             answers.append(bounded.ask(question).values.tolist())
     assert all(answer == answers[0] for answer in answers)
 

@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sordino.errors import QueryError
 from sordino.ledger import Budget, open_ledger
 from sordino.models import BoundedScaler, PrivateLinearRegression, PrivateLogisticRegression
-from sordino.models.search import Allowance
+from sordino.models.estimator import SearchAllowance
 
 from .scenes import BOX, LABELS, X, Y
 
@@ -71,7 +71,7 @@ def test_an_agreement_is_shared_by_clones_and_dies_with_the_process():
     one, other = clone(model), clone(clone(model))
     assert one._allowance is other._allowance is model._allowance
     assert copy.deepcopy(one)._allowance is one._allowance
-    assert not pickle.loads(pickle.dumps(Allowance(5))).take()
+    assert not pickle.loads(pickle.dumps(SearchAllowance(5))).take()
 
 
 def test_clones_share_the_ledger_and_fitted_models_travel():

@@ -11,17 +11,16 @@ from typing import TYPE_CHECKING, Any
 from sordino.errors import not_installed
 
 if TYPE_CHECKING:
+    from sordino.models.box import BoundedScaler
     from sordino.models.conformance import expected_failed_checks
-    from sordino.models.huber import PrivateHuberRegressor
-    from sordino.models.linear import PrivateLinearRegression
+    from sordino.models.linear import PrivateHuberRegressor, PrivateLinearRegression
     from sordino.models.logistic import PrivateLogisticRegression
-    from sordino.models.scaler import BoundedScaler
 
 __all__ = ["BoundedScaler", "PrivateHuberRegressor", "PrivateLinearRegression", "PrivateLogisticRegression", "expected_failed_checks"]
 
 _HOMES = {
-    "BoundedScaler": "scaler",
-    "PrivateHuberRegressor": "huber",
+    "BoundedScaler": "box",
+    "PrivateHuberRegressor": "linear",
     "PrivateLinearRegression": "linear",
     "PrivateLogisticRegression": "logistic",
     "expected_failed_checks": "conformance",

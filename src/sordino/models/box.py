@@ -1,4 +1,7 @@
-"""Public bounds of features and target, and the total map from whatever an array holds to numbers inside them."""
+"""Public bounds of features and target, and the total map from whatever an array holds to numbers inside them.
+
+A scaler that knows its bounds beforehand.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sordino.errors import QueryError
 from sordino.privacy.number import as_bounds, shown
 
-__all__ = ["Box", "as_array", "as_box", "as_matrix", "as_numbers"]
+__all__ = ["BoundedScaler", "Box", "as_array", "as_box", "as_matrix", "as_numbers"]
 
 Floats = NDArray[np.float64]
 WIDEST = 1e300  # the distance of two bounds must be a number
@@ -114,3 +119,35 @@ def as_matrix(X: Any) -> Any:
     if array.shape[1] == 0:
         raise ValueError(f"Found array with 0 feature(s) (shape={array.shape}) while a minimum of 1 is required.")
     return array
+
+
+class BoundedScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Map every feature from its public bounds to [-1, 1]; what is outside is clamped, what is no number is NaN.
+
+    bounds    public (low, high) for all features, or one pair per feature
+
+    A scaler that learns minimum and maximum from the rows publishes them. This one learns nothing, so it costs nothing.
+    """
+
+    def __init__(self, *, bounds: Any = None) -> None:
+        self.bounds = bounds
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def fit(self, X: Any, y: Any = None) -> BoundedScaler:
+        """Check the bounds against the number of features. No value is looked at."""
+        features = as_matrix(X)
+        validate_data(self, X, skip_check_array=True)
+        box = as_box(self.bounds, features.shape[1], "bounds")
+        self.low_, self.high_ = np.array(box.low), np.array(box.high)
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        features = as_matrix(X)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        inside = np.clip(as_numbers(features), self.low_, self.high_)
+        return np.asarray(2 * (inside - self.low_) / (self.high_ - self.low_) - 1)

@@ -1,7 +1,18 @@
-"""What the private estimators share: parameters that are only stored, a fit that pays first, coefficients in the units of the data."""
+"""What the private estimators share: parameters that are only stored, a fit that pays first, coefficients in the units of the data.
+
+The ledger an estimator was given, whatever it was given as: a book, a table, or the path of a ledger that exists.
+
+Model selection fits one estimator again and again: each fit is a release of its own, so a search is refused with its price.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -10,17 +21,105 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from sordino.errors import QueryError
+from sordino.ledger import Book, open_ledger, read_ledger
+from sordino.ledger.balance import LedgerTally
 from sordino.mechanisms.estimate import Estimate
 from sordino.models.box import Box, as_array, as_box, as_matrix
-from sordino.models.fit import Fit, Fitted, fitted
-from sordino.models.purse import opened
-from sordino.models.rows import Rows
-from sordino.models.search import admit
+from sordino.models.fit import Fitted, ModelFit, fitted
+from sordino.models.rows import ModelRows
 from sordino.models.way import Way
-from sordino.privacy.number import as_delta, as_epsilon
+from sordino.privacy.number import as_delta, as_epsilon, shown
 from sordino.privacy.relation import Relation
 
-__all__ = ["Private"]
+__all__ = ["Private", "SearchAllowance", "admit", "opened"]
+
+
+@contextlib.contextmanager
+def opened(ledger: Any, relation: str) -> Iterator[Book | None]:
+    """The book to charge, or None. A book opened here is closed here."""
+    if ledger is None:
+        yield None
+        return
+    if isinstance(ledger, str | os.PathLike):
+        with _at(ledger) as book:
+            yield _fit(book, relation)
+        return
+    book = getattr(ledger, "ledger", ledger)
+    if not isinstance(book, Book):
+        raise QueryError("SRD-106", f"ledger is {shown(ledger)}.", "Give the path of a ledger, a table of sd.table, or its .ledger.")
+    yield _fit(book, relation)
+
+
+def _at(path: str | os.PathLike[str]) -> Book:
+    with read_ledger(path) as found:
+        terms, versions = found.terms, LedgerTally.from_text(found.head.state).versions
+    return open_ledger(path, budget=None, relation=terms.relation, unit=terms.unit, dataset=terms.dataset, version=versions[-1])
+
+
+def _fit(book: Book, relation: str) -> Book:
+    """An estimator protects rows under its relation; a ledger that adds up something else must not be charged for it."""
+    if Relation.of(relation) is not book.relation:
+        what = f"the ledger is kept for {book.relation}, and the estimator protects {Relation.of(relation)}."
+        raise QueryError("SRD-107", what, f'Give relation="{book.relation}".')
+    if "row_of" not in book.unit:
+        what = f"the ledger protects {dict(book.unit)}, and an estimator protects rows."
+        raise QueryError("SRD-107", what, "Ask the table itself: table.regress(...) knows who a person is.")
+    return book
+
+
+ROOM = "sklearn.model_selection"
+
+
+class SearchAllowance:
+    """How many fits by a search are still agreed to, shared by an estimator and its clones within one process."""
+
+    def __init__(self, left: int) -> None:
+        self._left, self._lock = left, threading.Lock()
+
+    def take(self) -> bool:
+        with self._lock:
+            self._left -= 1
+            return self._left >= 0
+
+    def __deepcopy__(self, memo: Any) -> SearchAllowance:
+        return self
+
+    def __reduce__(self) -> Any:
+        return SearchAllowance, (0,)  # another process would count for itself
+
+
+def admit(estimator: Any) -> None:
+    """Refuse a fit that scikit-learn's model selection asks for, unless `fits=` agreed to it. Looks at the call, never at the data."""
+    searching, fits = _search()
+    if not searching:
+        return
+    agreed = estimator.fits
+    if agreed is None or isinstance(agreed, bool) or not isinstance(agreed, int) or agreed < 1:
+        many = "many times" if fits is None else f"{fits} times"
+        price = f"each fit costs epsilon {shown(estimator.epsilon)}, delta {shown(estimator.delta)}"
+        total = "" if fits is None or not isinstance(estimator.epsilon, int | float) else f", {fits * estimator.epsilon:g} in all"
+        what = f"a search would fit this estimator {many}; {price}{total}, and its scores on held-out rows are not private at all."
+        fix = "Choose parameters from public facts or on public data; or give fits=, the number of fits you agree to pay for."
+        raise QueryError("SRD-103", what, fix, fits=fits)
+    allowance: SearchAllowance = estimator.__dict__.setdefault("_allowance", SearchAllowance(agreed))
+    if not allowance.take():
+        what = f"the {agreed} fits that were agreed to are used up."
+        raise QueryError("SRD-103", what, "Give fits= a larger number; fits are counted in one process, so use n_jobs=1.")
+
+
+def _search() -> tuple[bool, int | None]:
+    """Whether model selection is among the callers, and how many fits it is up to where it says so."""
+    frame: FrameType | None = sys._getframe(1)
+    found = False
+    while frame is not None:
+        if str(frame.f_globals.get("__name__", "")).startswith(ROOM):
+            found = True
+            counts = [frame.f_locals.get(name) for name in ("n_candidates", "n_splits")]
+            if all(isinstance(count, int) for count in counts):
+                return True, counts[0] * counts[1] + 1  # type: ignore[operator]
+        frame = frame.f_back
+    return found, None
+
 
 Floats = NDArray[np.float64]
 LEVEL = 0.95
@@ -41,10 +140,8 @@ class Private(BaseEstimator):  # type: ignore[misc]
         """Parameters are shared, not copied: a ledger is one ledger however many estimators pay from it."""
         copy = type(self)(**self.get_params(deep=False))
         if "_allowance" in self.__dict__ or self.fits is not None:
-            from sordino.models.search import Allowance
-
             whole = isinstance(self.fits, int) and not isinstance(self.fits, bool)
-            copy._allowance = self.__dict__.setdefault("_allowance", Allowance(self.fits if whole else 0))
+            copy._allowance = self.__dict__.setdefault("_allowance", SearchAllowance(self.fits if whole else 0))
         return copy
 
     def __sklearn_tags__(self) -> Any:
@@ -57,7 +154,7 @@ class Private(BaseEstimator):  # type: ignore[misc]
     def _way(self, features: int) -> Way:
         raise NotImplementedError
 
-    def _rows(self, features: Any, target: Any, box: Box) -> Rows:
+    def _rows(self, features: Any, target: Any, box: Box) -> ModelRows:
         raise NotImplementedError
 
     def _facts(self) -> dict[str, Any]:
@@ -85,7 +182,7 @@ class Private(BaseEstimator):  # type: ignore[misc]
         facts = {"model": type(self).__name__, "privacy unit": "row", "relation": str(self.relation), "features": features.shape[1]}
         bounds = {"bounds_X": [list(pair) for pair in zip(box.low, box.high, strict=True)], **self._facts()}
         with opened(self.ledger, self.relation) as book:
-            return fitted(Fit(way, {**facts, **bounds}), rows, book)
+            return fitted(ModelFit(way, {**facts, **bounds}), rows, book)
 
     def _predictor(self, X: Any) -> Floats:
         check_is_fitted(self)

@@ -14,7 +14,7 @@ import numpy as np
 from sordino.engines.port import Bounded as Port
 from sordino.errors import QueryError, ReleaseFailed
 from sordino.ledger import Asked, AskedLimits, Balance, Book, Entry
-from sordino.models.rows import Bounded, Rows
+from sordino.models.rows import BoundedRows, ModelRows
 from sordino.models.way import Way
 from sordino.noise import draw as exact_draw
 from sordino.noise import fresh_id
@@ -29,7 +29,7 @@ from sordino.session.execute import execute, rehearse
 from sordino.summaries import Draw
 from sordino.summaries.moment import ONE
 
-__all__ = ["Fit", "Fitted", "fitted"]
+__all__ = ["Fitted", "ModelFit", "fitted"]
 
 Open = Callable[[Frame], AbstractContextManager[Port]]
 FRAME = Frame(PrivacyUnit())
@@ -44,7 +44,7 @@ class Fitted:
 
 
 @dataclass(frozen=True)
-class Fit:
+class ModelFit:
     """A fit before it happens: what `execute` needs to know of a release."""
 
     way: Way
@@ -74,7 +74,7 @@ class Fit:
     def rehearse(self, draw: Draw) -> None:
         """The same conversation with no rows, recorded and thrown away."""
         width = int(self.facts["features"]) + 2
-        found = self.way.converse(Bounded(np.empty((0, width)) * float(ONE), 0).ask, draw)
+        found = self.way.converse(BoundedRows(np.empty((0, width)) * float(ONE), 0).ask, draw)
         encode({"found": dict(found), "card": dict(self.card())})
 
     def card(self, entry: Entry | None = None, balance: Balance | None = None) -> Card:
@@ -98,7 +98,7 @@ class Fit:
         return encode({"found": dict(answers), "card": dict(self.card(entry, balance))})
 
 
-def fitted(fit: Fit, rows: Rows, book: Book | None) -> Fitted:
+def fitted(fit: ModelFit, rows: ModelRows, book: Book | None) -> Fitted:
     """Charge, look, draw. Without a book nothing is charged, and nothing else is different."""
     if book is None:
         return _uncharged(fit, rows)
@@ -108,7 +108,7 @@ def fitted(fit: Fit, rows: Rows, book: Book | None) -> Fitted:
     return Fitted(sealed["found"], Card(sealed["card"]))
 
 
-def _uncharged(fit: Fit, rows: Rows) -> Fitted:
+def _uncharged(fit: ModelFit, rows: ModelRows) -> Fitted:
     rehearse(fit)
     found = None
     try:

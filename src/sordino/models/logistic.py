@@ -14,7 +14,7 @@ from sordino.mechanisms.logistic_regression import LogisticRegression
 from sordino.mechanisms.multinomial_regression import MOST, MultinomialRegression
 from sordino.models.box import Box
 from sordino.models.estimator import LEVEL, Private
-from sordino.models.rows import Rows
+from sordino.models.rows import ModelRows
 from sordino.models.way import Odds, Way
 from sordino.privacy.number import as_delta, as_epsilon, shown
 
@@ -59,8 +59,8 @@ class PrivateLogisticRegression(ClassifierMixin, Private):  # type: ignore[misc]
             raise QueryError("SRD-104", f"classes is {shown(self.classes)}.", f"Give two to {MOST} different labels, negative first.")
         return tuple(plain)
 
-    def _rows(self, features: Any, target: Any, box: Box) -> Rows:
-        return Rows(features, target, box, classes=self._labels())
+    def _rows(self, features: Any, target: Any, box: Box) -> ModelRows:
+        return ModelRows(features, target, box, classes=self._labels())
 
     def _facts(self) -> dict[str, Any]:
         return {"classes": [shown(label) for label in self._labels()]}

@@ -18,7 +18,7 @@ from sordino.mechanisms.logistic_regression import LogisticRegression
 from sordino.mechanisms.normal_equations import NormalEquations, columns, solved
 from sordino.mechanisms.quantile_exponential import QuantileExponential
 from sordino.mechanisms.smooth_vector import SmoothVector
-from sordino.models.pair import FARTHEST, STEP, LeftOver, Pairs
+from sordino.models.rows import FARTHEST, STEP, LeftOver, Pairs
 from sordino.privacy.certificate import Certificate
 from sordino.privacy.cost import Cost
 from sordino.privacy.relation import Relation
@@ -27,7 +27,7 @@ from sordino.sensitivity.scale import ScaleLadder
 from sordino.summaries import Ask, Draw, Held, Rung
 from sordino.summaries.moment import ONE, Gram
 
-__all__ = ["Boosted", "Equations", "Odds", "SmoothRidge", "Squares", "TheilSen", "Way"]
+__all__ = ["Boosted", "EquationsWay", "Odds", "SmoothRidge", "Squares", "TheilSen", "Way"]
 
 Found = Mapping[str, Any]  # theta, and where the noise has a public scale the estimate or the margin
 
@@ -62,7 +62,7 @@ class _Single:
 
 
 @dataclass(frozen=True)
-class Equations(_Single):
+class EquationsWay(_Single):
     """Least squares from noisy normal equations, in one look."""
 
     mechanism: NormalEquations
