@@ -8,7 +8,7 @@ import pytest
 
 import sordino as sd
 from sordino.errors import QueryError, SordinoError
-from sordino.remote.wording import VERBS, Asked, Words
+from sordino.remote.wording import VERBS, RemoteAsked, Words
 from sordino.server.call import Call, asked, is_call
 from sordino.session.open_dataset import open_dataset
 
@@ -55,7 +55,7 @@ def opened(tmp_path_factory):
 
 def from_afar(opened, say):
     """Through the words of a remote table and the JSON of a request."""
-    return say(Words(Asked("admissions"), lambda said: asked(opened, Call.model_validate_json(json.dumps(said.call)).text)))
+    return say(Words(RemoteAsked("admissions"), lambda said: asked(opened, Call.model_validate_json(json.dumps(said.call)).text)))
 
 
 def test_every_verb_of_a_table_can_be_said_from_afar():
@@ -79,7 +79,7 @@ def test_several_statistics_from_afar_are_the_same_question(opened):
 
 
 def test_words_that_are_no_verbs_are_not_there(opened):
-    words = Words(Asked("t"), lambda said: said)
+    words = Words(RemoteAsked("t"), lambda said: said)
     for name in ("apply", "release", "engine", "_declared", "rows"):
         with pytest.raises(AttributeError):
             getattr(words, name)

@@ -22,7 +22,7 @@ from urllib.parse import quote, urlencode, urlsplit
 from urllib.request import HTTPHandler, HTTPRedirectHandler, HTTPSHandler, Request, build_opener
 
 from sordino.errors import BudgetExceeded, LedgerError, QueryError, ReleaseFailed, SordinoError
-from sordino.remote.wording import Asked, Words
+from sordino.remote.wording import RemoteAsked, Words
 from sordino.session.forecast import Forecast
 from sordino.session.preview import Other, Preview, PriceLine
 from sordino.session.release import Release
@@ -87,7 +87,7 @@ class Remote:
         plan = self.ask("POST", "/v1/plans", question | ({"dataset": self.name} if self.name else {}))
         return RemoteQuery(self, _shaped(lambda: "".join(plan["id"])), text)
 
-    def _said(self, asked: Asked) -> RemoteQuery:
+    def _said(self, asked: RemoteAsked) -> RemoteQuery:
         return self._planned({"call": asked.call}, str(asked.call)) if asked.verbs else self.sql(asked.text)
 
     def release(self, id: str) -> Release:
@@ -98,7 +98,7 @@ class Remote:
     def __getattr__(self, table: str) -> Words:
         if table.startswith("_"):
             raise AttributeError(table)
-        return Words(Asked(table), self._said)
+        return Words(RemoteAsked(table), self._said)
 
 
 @dataclass(frozen=True)

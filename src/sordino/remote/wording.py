@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 else:
     Said = object
 
-__all__ = ["Asked", "Words", "quoted"]
+__all__ = ["RemoteAsked", "Words", "quoted"]
 
 
 def quoted(name: str) -> str:
@@ -34,7 +34,7 @@ def quoted(name: str) -> str:
 
 
 @dataclass(frozen=True)
-class Asked:
+class RemoteAsked:
     """A SELECT in parts, or a call with the same conditions and groups."""
 
     table: str
@@ -63,8 +63,8 @@ VERBS = tuple(name for name in vars(Verbs) if not name.startswith("_") and name 
 class Words(Said):
     """The verbs of a table on a server. Each statistic is a question of its own; `agg` asks several at once."""
 
-    asked: Asked
-    ask: Callable[[Asked], RemoteQuery]
+    asked: RemoteAsked
+    ask: Callable[[RemoteAsked], RemoteQuery]
 
     def where(self, condition: str) -> Words:
         return replace(self, asked=replace(self.asked, conditions=(*self.asked.conditions, condition)))

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from sordino.errors import QueryError, SordinoError
 from sordino.plan.select import parse_statement
-from sordino.remote.wording import Asked, quoted
+from sordino.remote.wording import RemoteAsked, quoted
 
 __all__ = ["STATISTICS", "built", "unbuilt"]
 
@@ -32,7 +32,7 @@ def built(fields: Mapping[str, str]) -> str:
     if not column and statistic != "count":
         raise QueryError("SRD-208", f"{statistic} of which column?", "Choose a column.")
     shown = STATISTICS[statistic].format(quoted(column))
-    return Asked(fields.get("table", ""), (f"{shown} AS {statistic}",), (where,) if where else (), (by,) if by else ()).text
+    return RemoteAsked(fields.get("table", ""), (f"{shown} AS {statistic}",), (where,) if where else (), (by,) if by else ()).text
 
 
 def unbuilt(sql: str) -> dict[str, str] | None:
