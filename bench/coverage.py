@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 import sordino as sd
-from sordino.lab.interval import LEAST, measured
+from sordino.lab.covering import LEAST, measured
 
 ROOT = Path(__file__).parents[1]
 RESULTS, PAGE = ROOT / "bench" / "results" / "coverage.json", ROOT / "docs" / "accuracy.md"

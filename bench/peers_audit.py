@@ -23,7 +23,7 @@ import numpy as np
 from scipy.stats import binom
 
 from sordino.lab import audit
-from sordino.lab.confidence import lower, upper
+from sordino.lab.finding import lower, upper
 from sordino.privacy.witness import Finite
 
 HERE = Path(__file__).parent

@@ -13,8 +13,8 @@ import numpy as np
 from planted_kit import HAND, planted
 
 from sordino import statistics
-from sordino.lab.checked import Checked
 from sordino.lab.conformance import check_mechanism, check_statistic
+from sordino.lab.finding import Checked
 from sordino.lab.question import Question
 from sordino.mechanisms import JointTop, LaplaceHistogram
 from sordino.privacy.certificate import Part

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino.lab import audit, differencing, low_bits, noise_exploitation, replay
-from sordino.lab.confidence import lower
 from sordino.lab.falsification import walked
+from sordino.lab.finding import lower
 from sordino.lab.world import hockey, law_of, loss
 from sordino.privacy import Certificate, Cost
 from sordino.sensitivity import exhaustive

@@ -9,7 +9,7 @@ import pytest
 
 import sordino as sd
 from sordino.errors import QueryError
-from sordino.lab.bits import low_bits, lowest_bit, reachable
+from sordino.lab.exploitation import low_bits, lowest_bit, reachable
 from sordino.mechanisms import Laplace
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from sordino.lab import campaign as module
 from sordino.lab.campaign import ERROR, Campaign, main
-from sordino.lab.case import QUICK, UNKNOWN, Case, Effort, mechanism_cases
+from sordino.lab.case import QUICK, UNKNOWN, AuditCase, Effort, mechanism_cases
 from sordino.mechanisms import Laplace
 
 MECHANISMS = r"^mechanism \| (Laplace|TwoCoins|Stable|Quantile|RandomizedResponse|Exponential|Gaussian)[A-Za-z]*\("
@@ -89,7 +89,7 @@ def _wrong(kind, effort):
 def test_whatever_is_wrong_fails_the_campaign_and_is_on_the_page(kind, tmp_path, monkeypatch, capsys):
     from functools import partial
 
-    bad = Case("mechanism", "Thing()", "1", "somebody | else", "sampled", partial(_wrong, kind))
+    bad = AuditCase("mechanism", "Thing()", "1", "somebody | else", "sampled", partial(_wrong, kind))
     monkeypatch.setattr(module, "cases", lambda effort: iter([bad]))
     page = tmp_path / "audit.md"
     assert main(["--quick", "--jobs", "1", "--folder", str(tmp_path), "--page", str(page)]) == 1

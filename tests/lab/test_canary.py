@@ -11,7 +11,7 @@ from scipy.stats import binom
 
 from sordino.errors import QueryError
 from sordino.lab import one_run
-from sordino.lab.aviary import grouped, histogram, stable
+from sordino.lab.campaign import grouped, histogram, stable
 from sordino.lab.canary import p_value
 from sordino.mechanisms import LaplaceHistogram
 

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from sordino.errors import QueryError
-from sordino.lab.case import FEWEST, NO_POWER, QUICK, UNKNOWN, Effort, listed, mechanism_cases, powered, sampled
-from sordino.lab.louder import louder
+from sordino.lab.case import FEWEST, NO_POWER, QUICK, UNKNOWN, Effort, listed, louder, mechanism_cases, powered, sampled
 from sordino.mechanisms import Laplace, LaplaceHistogram, TwoCoins
 
 SMALL = Effort(seconds=0.02, most=5_000, epsilons=(Fraction(1),))

@@ -6,7 +6,7 @@ import pytest
 
 from sordino.errors import QueryError
 from sordino.lab import certify
-from sordino.lab.population import KINDS, PAIRS, declared, sides
+from sordino.lab.question import PAIRS, TABLE_KINDS, declared, sides
 from sordino.mechanisms import Gaussian, Laplace, StableHistogram
 from sordino.session.table import table
 
@@ -36,7 +36,7 @@ def test_half_the_noise_is_refuted():
 
 
 def test_a_question_has_the_certificates_of_its_plan():
-    kind = KINDS[0]
+    kind = TABLE_KINDS[0]
     with table(sides(PAIRS[0], kind)[0], **declared(kind)) as people:
         found = certify(people.group_by("zip").median("income"), epsilon=1, delta="0.01")
         assert found.verdict == "consistent"

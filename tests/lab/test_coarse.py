@@ -4,7 +4,7 @@ import datetime as dt
 
 import numpy as np
 
-from sordino.lab.coarse import codes, crowds, judge, suggest
+from sordino.lab.unique import codes, crowds, judge, suggest
 
 
 def advice(data, target=0.05):

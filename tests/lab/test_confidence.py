@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from sordino.lab.confidence import lower, upper
+from sordino.lab.finding import lower, upper
 
 
 @pytest.mark.parametrize("n", [1, 7, 400])

@@ -11,8 +11,8 @@ import pytest
 import sordino as sd
 from sordino import statistics
 from sordino.errors import QueryError
+from sordino.lab.case import claimed_by, louder
 from sordino.lab.conformance import World, check_mechanism, check_statistic
-from sordino.lab.louder import claimed_by, louder
 from sordino.lab.question import Question, examples
 from sordino.lab.specimen import Specimen
 from sordino.mechanisms import Laplace, QuantileExponential, catalog

@@ -5,8 +5,8 @@ import pytest
 from scipy.stats import ks_2samp
 
 from sordino.errors import QueryError
-from sordino.lab.conversation import held, opened, reading
-from sordino.lab.population import KINDS, PAIRS, declared, sides
+from sordino.lab.question import PAIRS, TABLE_KINDS, declared, sides
+from sordino.lab.recording import held, opened, reading
 from sordino.mechanisms import Laplace
 from sordino.noise import draw
 from sordino.session.table import table
@@ -22,7 +22,7 @@ ASKED = {
 
 @pytest.fixture(scope="module")
 def people():
-    with table(sides(PAIRS[0], KINDS[0])[0], **declared(KINDS[0])) as opened:
+    with table(sides(PAIRS[0], TABLE_KINDS[0])[0], **declared(TABLE_KINDS[0])) as opened:
         yield opened
 
 

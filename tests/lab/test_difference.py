@@ -8,7 +8,7 @@ import pytest
 
 import sordino as sd
 from sordino.errors import QueryError
-from sordino.lab.difference import differencing
+from sordino.lab.reconstruction import differencing
 from sordino.mechanisms import Laplace
 
 ILL = [i % 3 == 0 for i in range(120)]

@@ -9,7 +9,7 @@ import pytest
 
 from sordino.errors import QueryError
 from sordino.lab import exact, small_world
-from sordino.lab.population import KINDS, PAIRS, declared, sides
+from sordino.lab.question import PAIRS, TABLE_KINDS, declared, sides
 from sordino.lab.world import exact_law, hockey, loss, neighbours
 from sordino.mechanisms import AboveThreshold, Gaussian, Laplace, QuantileExponential, RandomizedResponse, StableHistogram, TwoCoins
 from sordino.privacy.families import LaplaceLaw
@@ -110,7 +110,7 @@ def test_a_mechanism_for_one_row_is_refuted_where_people_have_three():
 
 @pytest.fixture(scope="module")
 def tables():
-    kind, pair = KINDS[0], PAIRS[1]
+    kind, pair = TABLE_KINDS[0], PAIRS[1]
     with table(sides(pair, kind)[0], **declared(kind)) as here, table(sides(pair, kind)[1], **declared(kind)) as there:
         yield here, there
 

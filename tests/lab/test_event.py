@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from sordino.lab.event import weigh
+from sordino.lab.auditing import weigh
 from sordino.lab.feature import read
 
 ALPHA = 1e-6

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from sordino.lab.population import EVERY_KIND, PAIRS, declared, sides
+from sordino.lab.question import EVERY_KIND, PAIRS, declared, sides
 from sordino.session.table import table
 
 

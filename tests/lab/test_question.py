@@ -7,14 +7,13 @@ from importlib import import_module
 import pytest
 
 from sordino import statistics
-from sordino.lab.population import KINDS, PAIRS, declared, sides
-from sordino.lab.question import EXAMPLES, NOT_STATISTICS, Question, examples, questions
+from sordino.lab.question import EXAMPLES, NOT_STATISTICS, PAIRS, TABLE_KINDS, Question, declared, examples, questions, sides
 from sordino.session.table import table
 
 
 @pytest.fixture(scope="module")
 def people():
-    with table(sides(PAIRS[0], KINDS[0])[0], **declared(KINDS[0])) as opened:
+    with table(sides(PAIRS[0], TABLE_KINDS[0])[0], **declared(TABLE_KINDS[0])) as opened:
         yield opened
 
 

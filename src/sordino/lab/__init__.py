@@ -8,27 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sordino.lab import town
-    from sordino.lab.approach import compare
+    from sordino.lab.approach import compare, descent
     from sordino.lab.auditing import audit
-    from sordino.lab.bits import low_bits
     from sordino.lab.canary import one_run
     from sordino.lab.certification import certify
-    from sordino.lab.comparison import replay
     from sordino.lab.conformance import check_mechanism, check_statistic
-    from sordino.lab.difference import differencing
+    from sordino.lab.covering import coverage
     from sordino.lab.engine_check import check_engine
     from sordino.lab.enumeration import exact, small_world
-    from sordino.lab.exploitation import noise_exploitation
+    from sordino.lab.exploitation import low_bits, noise_exploitation
     from sordino.lab.falsification import falsify
-    from sordino.lab.fan import descent
-    from sordino.lab.interval import coverage
     from sordino.lab.link import linkage
-    from sordino.lab.memory import memorization
     from sordino.lab.poisoning import poison
-    from sordino.lab.reconstruction import reconstruct
-    from sordino.lab.rung import ladder
-    from sordino.lab.simulation import simulate
-    from sordino.lab.tracing import trace
+    from sordino.lab.reconstruction import differencing, reconstruct
+    from sordino.lab.replaying import replay
+    from sordino.lab.simulation import ladder, simulate
+    from sordino.lab.tracing import memorization, trace
     from sordino.lab.unique import how_unique, uniqueness
 
 __all__ = [
@@ -69,21 +64,21 @@ _HOMES = {
     "check_mechanism": "conformance",
     "check_statistic": "conformance",
     "compare": "approach",
-    "coverage": "interval",
-    "descent": "fan",
-    "differencing": "difference",
+    "coverage": "covering",
+    "descent": "approach",
+    "differencing": "reconstruction",
     "exact": "enumeration",
     "falsify": "falsification",
     "how_unique": "unique",
-    "ladder": "rung",
+    "ladder": "simulation",
     "linkage": "link",
-    "low_bits": "bits",
-    "memorization": "memory",
+    "low_bits": "exploitation",
+    "memorization": "tracing",
     "noise_exploitation": "exploitation",
     "one_run": "canary",
     "poison": "poisoning",
     "reconstruct": "reconstruction",
-    "replay": "comparison",
+    "replay": "replaying",
     "simulate": "simulation",
     "small_world": "enumeration",
     "trace": "tracing",

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino.errors import QueryError
-from sordino.lab.confidence import lower
-from sordino.lab.finding import CONSISTENT, REFUTED, as_claim, as_confidence, exit_code, plain
+from sordino.lab.finding import CONSISTENT, REFUTED, as_claim, as_confidence, exit_code, lower, plain
 from sordino.noise import draw
 from sordino.pictures import Picture, lines
 from sordino.privacy.discrete import Bernoulli

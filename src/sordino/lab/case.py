@@ -1,10 +1,13 @@
-"""The cases of an audit campaign: what is checked, at which price, between which neighbours, by which method."""
+"""The cases of an audit campaign: what is checked, at which price, between which neighbours, by which method.
+
+The twin that needs twice what the theorem needs: the same release drawn at twice its price. A check that passes it has no power.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -14,28 +17,32 @@ import numpy as np
 from sordino.errors import QueryError
 from sordino.lab.auditing import audit
 from sordino.lab.certification import certify
-from sordino.lab.comparison import replay
-from sordino.lab.conversation import opened
 from sordino.lab.enumeration import exact
 from sordino.lab.finding import CONSISTENT, REFUTED
-from sordino.lab.louder import claimed_by, louder
-from sordino.lab.pathwise import Trace, pathwise
+from sordino.lab.pathwise import PathTrace, pathwise
+from sordino.lab.recording import opened
+from sordino.lab.replaying import replay
 from sordino.lab.simulation import outcomes
 from sordino.lab.specimen import WIDE, Specimen, specimens, variant
 from sordino.mechanisms import catalog
 from sordino.noise import draw
+from sordino.privacy.certificate import Certificate
+from sordino.privacy.discrete import Bernoulli, Categorical
 from sordino.session.owned import owned
+from sordino.summaries import Ask, Draw
 
 __all__ = [
     "FULL",
     "NO_POWER",
     "QUICK",
     "UNKNOWN",
-    "Case",
+    "AuditCase",
     "Effort",
     "Found",
     "certified",
+    "claimed_by",
     "listed",
+    "louder",
     "mechanism_cases",
     "powered",
     "replayed",
@@ -44,6 +51,61 @@ __all__ = [
     "unaudited",
     "until",
 ]
+
+
+def louder(mechanism: Any) -> Any:
+    """The mechanism at twice its epsilon, or with its odds squared if it has none; None where no such mechanism can be made."""
+    if not hasattr(mechanism, "epsilon"):
+        return _Sharper(mechanism)
+    changes: dict[str, Any] = {"epsilon": 2 * mechanism.epsilon}
+    changes |= {f.name: None for f in fields(mechanism) if f.name == "beta" and f.default is None}  # it follows from epsilon
+    try:
+        return replace(mechanism, **changes)
+    except QueryError:
+        return None
+
+
+def claimed_by(mechanism: Any, twin: Any) -> Certificate:
+    """What the twin draws, sold at the mechanism's price."""
+    drawn: Certificate = twin.certificate()
+    return replace(drawn, cost=mechanism.certificate().cost)
+
+
+@dataclass(frozen=True)
+class _Sharper:
+    """Coins and choices with their odds squared: the loss of every outcome doubles."""
+
+    mechanism: Any
+
+    def certificate(self) -> Certificate:
+        found: Certificate = self.mechanism.certificate()
+        squared = [_Squared(witness) for witness in found.witnesses]
+        return replace(found, witnesses=tuple(squared))
+
+    def release(self, ask: Ask, draw: Draw) -> Any:
+        return self.mechanism.release(ask, lambda law: draw(_squared(law)))
+
+
+@dataclass(frozen=True)
+class _Squared:
+    witness: Any
+
+    def sup(self) -> float:
+        return 2 * float(self.witness.sup())
+
+    def delta(self, epsilon: float) -> float:
+        return float(self.witness.delta(epsilon / 2))
+
+
+def _squared(law: Any) -> Any:
+    match law:
+        case Bernoulli():
+            return replace(law, probabilities=tuple(p * p / (p * p + (1 - p) * (1 - p)) for p in map(Fraction, law.probabilities)))
+        case Categorical():
+            squares = tuple(w * w for w in law.weights) if isinstance(law.weights, tuple) else np.asarray(law.weights) ** 2
+            return replace(law, weights=squares)
+    raise QueryError("SRD-108", f"{type(law).__name__} has no odds.", "Give the mechanism an epsilon.")
+
 
 Found = dict[str, Any] | None  # plain values, or None where a method does not apply
 UNKNOWN = "not audited"
@@ -71,7 +133,7 @@ QUICK = Effort(seconds=0.03, most=20_000, listed=500, canaries=2_000, epsilons=(
 
 
 @dataclass(frozen=True)
-class Case:
+class AuditCase:
     """One check, with how to run it; it travels to another process as parameters, never as data."""
 
     part: str  # mechanism | statistic | one run
@@ -86,7 +148,7 @@ class Case:
         return " | ".join((self.part, self.subject, self.epsilon, self.pair, self.method))
 
 
-def mechanism_cases(effort: Effort) -> Iterator[Case]:
+def mechanism_cases(effort: Effort) -> Iterator[AuditCase]:
     """Every example of the catalogue at every price, without repetition."""
     known = set()
     for kind in catalog():
@@ -101,10 +163,10 @@ def mechanism_cases(effort: Effort) -> Iterator[Case]:
                     yield from _cases(mechanism, wide, effort)
 
 
-def _cases(mechanism: Any, wide: Any, effort: Effort) -> Iterator[Case]:
+def _cases(mechanism: Any, wide: Any, effort: Effort) -> Iterator[AuditCase]:
     """What is integrated or traced has the grid of the example; what is listed or sampled has a narrow one."""
     epsilon = mechanism.epsilon if hasattr(mechanism, "epsilon") else mechanism.certificate().cost.epsilon
-    make = partial(Case, "mechanism", _label(mechanism), f"{float(epsilon):.4g}")
+    make = partial(AuditCase, "mechanism", _label(mechanism), f"{float(epsilon):.4g}")
     yield make("all neighbours", "certificate", partial(_certify, wide))
     try:
         pairs = specimens(mechanism)
@@ -221,7 +283,7 @@ def certified(mechanism: Any, **price: Any) -> Found:
     return {"claimed": found.claimed, "found": found.epsilon, "slack": found.slack, "verdict": found.verdict, **reasons}
 
 
-def traced(found: Trace, claim: tuple[float, float]) -> Found:
+def traced(found: PathTrace, claim: tuple[float, float]) -> Found:
     """A whole release, draw by draw: the largest share of what was charged."""
     epsilon = found.epsilon if found.charge.epsilon else claim[0] * min(found.reached, 1.0)
     verdict = REFUTED if found.wrong else CONSISTENT

@@ -13,14 +13,12 @@ from typing import Any
 
 from sordino.errors import QueryError
 from sordino.lab.auditing import audit
-from sordino.lab.checked import Checked, Row, joined, number
-from sordino.lab.comparison import replay
-from sordino.lab.conversation import Conversation, bounded
 from sordino.lab.enumeration import exact
-from sordino.lab.finding import CONSISTENT, REFUTED
-from sordino.lab.pathwise import Trace, pathwise, where_from
-from sordino.lab.population import EVERY_KIND, PAIRS, Kind, Pair, declared, sides
-from sordino.lab.question import PLACES, Question
+from sordino.lab.finding import CONSISTENT, REFUTED, Checked, CheckedRow, joined, number
+from sordino.lab.pathwise import PathTrace, pathwise, where_from
+from sordino.lab.question import EVERY_KIND, PAIRS, PLACES, Kind, Question, TablePair, declared, sides
+from sordino.lab.recording import Conversation, bounded
+from sordino.lab.replaying import replay
 from sordino.lab.simulation import outcomes
 from sordino.lab.specimen import Specimen, specimens
 from sordino.privacy.certificate import Certificate
@@ -66,40 +64,40 @@ def check_mechanism(mechanism: Any, *, sampled: bool = True, trials: int = TRIAL
     return Checked(repr(mechanism), tuple(rows), confidence if sampled else 1.0)
 
 
-def _certificate(certificate: Certificate, subject: str) -> Row:
+def _certificate(certificate: Certificate, subject: str) -> CheckedRow:
     found, verdict, why = certificate.check(), CONSISTENT, ""
     if not found.sound:
         verdict, why = REFUTED, f"{found}: {subject}"
     elif found.slack > TIGHT and not certificate.loose:
         verdict, why = "loose", f"the certificate has a slack of {found.slack:.3f} and gives no reason: {subject}"
     claimed = str(certificate.cost)
-    return Row(subject, "certificate", "all neighbours", claimed, number(found.epsilon), verdict, why, 1 / max(found.slack, 1e-9))
+    return CheckedRow(subject, "certificate", "all neighbours", claimed, number(found.epsilon), verdict, why, 1 / max(found.slack, 1e-9))
 
 
-def _traced(mechanism: Any, cost: Cost, pair: Specimen, subject: str) -> Row:
+def _traced(mechanism: Any, cost: Cost, pair: Specimen, subject: str) -> CheckedRow:
     one, other = ((mechanism, owned(mechanism, data, **pair.options)) for data in (pair.d0, pair.d1))
     return traced(pathwise(one, other, cost), subject, pair.name)
 
 
-def traced(found: Trace, subject: str, pair: str) -> Row:
+def traced(found: PathTrace, subject: str, pair: str) -> CheckedRow:
     """A path as a row."""
     amounts = found.amounts
     claimed = ", ".join(f"{kind} {number(paid)}" for kind, (_, paid) in amounts.items())
     seen = ", ".join(f"{kind} {number(amount)}" for kind, (amount, _) in amounts.items())
     said = found.said() if found.wrong else ""
-    return Row(subject, "pathwise", pair, claimed, seen, REFUTED if said else CONSISTENT, said, found.reached)
+    return CheckedRow(subject, "pathwise", pair, claimed, seen, REFUTED if said else CONSISTENT, said, found.reached)
 
 
-def _shown(mechanism: Any, pair: Specimen, subject: str) -> Iterator[Row]:
+def _shown(mechanism: Any, pair: Specimen, subject: str) -> Iterator[CheckedRow]:
     """Everything visible is the same with the same outcomes. Where keys are private, tracing has matched them already."""
     if pair.new_key:
         return
     found = replay(mechanism, pair.d0, pair.d1, priced=False, **pair.options)
     why = f"{'; '.join(found.differences)}: {subject}" if found.differences else ""
-    yield Row(subject, "replay", pair.name, "nothing differs", f"{len(found.differences)} differences", found.verdict, why)
+    yield CheckedRow(subject, "replay", pair.name, "nothing differs", f"{len(found.differences)} differences", found.verdict, why)
 
 
-def _small_world(mechanism: Any, pair: Specimen, subject: str) -> Iterator[Row]:
+def _small_world(mechanism: Any, pair: Specimen, subject: str) -> Iterator[CheckedRow]:
     try:
         found = exact(mechanism, pair.d0, pair.d1, span=100, largest=LISTED, **pair.options)
     except QueryError as refused:
@@ -111,10 +109,12 @@ def _small_world(mechanism: Any, pair: Specimen, subject: str) -> Iterator[Row]:
     reached = found.delta_lower / found.claimed[1] if found.claimed[1] else found.epsilon_lower / max(found.claimed[0], 1e-9)
     why = f"found epsilon {found.epsilon_lower:.4g}, delta {found.delta_lower:.4g} for {found.claimed}: {subject}"
     ok = found.verdict == CONSISTENT
-    yield Row(subject, "listed", pair.name, str(found.claimed), number(found.epsilon_lower), found.verdict, "" if ok else why, reached)
+    yield CheckedRow(
+        subject, "listed", pair.name, str(found.claimed), number(found.epsilon_lower), found.verdict, "" if ok else why, reached
+    )
 
 
-def _sampled(mechanism: Any, pair: Specimen, subject: str, trials: int, confidence: float) -> Row:
+def _sampled(mechanism: Any, pair: Specimen, subject: str, trials: int, confidence: float) -> CheckedRow:
     cost = mechanism.certificate().cost
     claim = (float(cost.epsilon), float(cost.delta))
 
@@ -124,7 +124,7 @@ def _sampled(mechanism: Any, pair: Specimen, subject: str, trials: int, confiden
     found = audit(release, pair.d0, pair.d1, claimed=claim, trials=trials, confidence=confidence, vectorised=True, early=True)
     why = "" if found.verdict == CONSISTENT else f"{found.event}: {subject}"
     reached = found.epsilon_lower / max(claim[0], 1e-9)
-    return Row(subject, "sampled", pair.name, str(cost), number(found.epsilon_lower), found.verdict, why, reached)
+    return CheckedRow(subject, "sampled", pair.name, str(cost), number(found.epsilon_lower), found.verdict, why, reached)
 
 
 class World:
@@ -140,7 +140,7 @@ class World:
     def __exit__(self, *_: Any) -> None:
         self.stack.close()
 
-    def both(self, kind: Kind, pair: Pair) -> tuple[tuple[Table, Ask], tuple[Table, Ask]]:
+    def both(self, kind: Kind, pair: TablePair) -> tuple[tuple[Table, Ask], tuple[Table, Ask]]:
         key = (kind, pair.name)
         if key not in self.tables:
             one, other = (self._opened(rows, kind) for rows in sides(pair, kind))
@@ -155,7 +155,9 @@ class World:
         opened = self.stack.enter_context(table(rows, **facts))
         return opened, self.stack.enter_context(bounded(opened))
 
-    def trace(self, asked: Callable[[Table], Query], kind: Kind, pair: Pair, price: tuple[Any, Any], drawn: Any = None) -> Trace | None:
+    def trace(
+        self, asked: Callable[[Table], Query], kind: Kind, pair: TablePair, price: tuple[Any, Any], drawn: Any = None
+    ) -> PathTrace | None:
         """One question between two tables; None where it cannot be asked at this price. `drawn` is the epsilon it is really drawn at."""
         plans = []
         (one, ask), (other, beside) = self.both(kind, pair)
@@ -168,7 +170,7 @@ class World:
         return pathwise((Conversation(plans[0]), ask), (Conversation(plans[1]), beside), charged.cost)
 
 
-def covered(turn: int, *, thorough: bool = False, stride: int = 1) -> Iterator[tuple[Kind, Pair]]:
+def covered(turn: int, *, thorough: bool = False, stride: int = 1) -> Iterator[tuple[Kind, TablePair]]:
     """Kinds with pairs: all of them, or a few, so that every kind and every pair come up and over many questions every combination."""
     every = [(kind, pair) for kind in EVERY_KIND for pair in PAIRS if pair.fits(kind)]
     if thorough:
@@ -202,7 +204,7 @@ def check_statistic(
     """
     asked, extra, label = _asking(statistic)
     propose = statistic.propose if isinstance(statistic, Question) and propose is None else propose
-    rows: list[Row] = []
+    rows: list[CheckedRow] = []
     with ExitStack() as stack:
         opened = world or stack.enter_context(World(extra))
         for place in places:

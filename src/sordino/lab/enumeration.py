@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from sordino.errors import QueryError
-from sordino.lab.conversation import Conversation, opened
 from sordino.lab.finding import CONSISTENT, REFUTED, as_claim, exit_code, grown, plain
+from sordino.lab.recording import Conversation, opened
 from sordino.lab.world import LARGEST, SPAN, Listing, listing, neighbours
 from sordino.pictures import Picture, lines
 from sordino.session.query import Query

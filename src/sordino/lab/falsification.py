@@ -1,9 +1,12 @@
-"""Looking for a pair of neighbours that refutes what a statistic's author says about its sensitivity. Finding none is no proof."""
+"""Looking for a pair of neighbours that refutes what a statistic's author says about its sensitivity. Finding none is no proof.
+
+Pairs of neighbouring tables to try a claim on: random, structured, changed a little, and made simpler.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -12,7 +15,6 @@ from numpy.typing import NDArray
 
 from sordino.errors import QueryError
 from sordino.lab.finding import CONSISTENT, REFUTED, exit_code
-from sordino.lab.neighbourhood import Neighbourhood, Pair
 from sordino.lab.report import as_html, as_json, say
 from sordino.pictures import Picture, bars
 from sordino.privacy.relation import Relation
@@ -20,16 +22,139 @@ from sordino.statistics.applied import reach_of
 from sordino.statistics.custom import Custom
 from sordino.statistics.evaluation import Evaluation, called, plain, values
 
-__all__ = ["Falsification", "Witness", "falsify", "walked"]
+__all__ = ["Counterexample", "Falsification", "Neighbourhood", "RowPair", "falsify", "walked"]
 
 Floats = NDArray[np.float64]
+SIZES = (0, 1, 1, 2, 2, 3, 3, 4, 5, 6, 7, 8, 9, 12, 20, 31)
+
+
+@dataclass(frozen=True)
+class RowPair:
+    """The rows two tables share, those only one of them has, a distance k and a share of the range to ask about."""
+
+    common: tuple[float, ...]
+    mine: tuple[float, ...]
+    other: tuple[float, ...]
+    k: int = 1
+    share: float = 0.0
+
+    @property
+    def x(self) -> tuple[float, ...]:
+        return (*self.common, *self.mine)
+
+    @property
+    def neighbour(self) -> tuple[float, ...]:
+        return (*self.common, *self.other)
+
+
+@dataclass(frozen=True)
+class Neighbourhood:
+    """Where pairs come from: bounds, relation and a source of chance.
+
+    One side of a pair has up to `rows` rows of its own. If they are `replaced`, so has the other: as many, where the relation of the
+    claim keeps the size (`paired`), and any number up to `rows` otherwise.
+    """
+
+    chance: np.random.Generator
+    low: float
+    high: float
+    replaced: bool
+    rows: int = 1
+    paired: bool = True
+
+    def place(self, size: int) -> int:
+        return int(self.chance.integers(size))
+
+    def value(self) -> float:
+        """A row: a bound, the middle, a round fraction, or anything between."""
+        share = (0.0, 1.0, 0.0, 1.0, 0.5, float(self.chance.integers(9)) / 8, float(self.chance.random()))[self.place(7)]
+        return self.low + (self.high - self.low) * share
+
+    def table(self) -> list[float]:
+        chance, size = self.chance, SIZES[self.place(len(SIZES))]
+        width = self.high - self.low
+        match self.place(7):
+            case 0:
+                shares = chance.random(size)
+            case 1:
+                shares = chance.integers(0, 5, size) / 4
+            case 2:
+                shares = (chance.random(size) < chance.random()).astype(float)
+            case 3:
+                shares = np.full(size, chance.integers(0, 9) / 8)
+            case 4:
+                shares = np.arange(size) / max(size - 1, 1)
+            case 5:
+                shares = chance.random() + 0.01 * chance.standard_normal(size)
+            case _:
+                shares = np.where(chance.random(size) < 0.3, chance.integers(0, 2, size), chance.random())
+        return [self.low + width * float(share) for share in np.clip(shares, 0, 1)]
+
+    def pair(self) -> RowPair:
+        common, k = self.table(), int(self.chance.integers(1, 5)) if self.chance.random() < 0.8 else int(self.chance.integers(5, 40))
+        return RowPair(tuple(common), *self.own(), k, float(self.chance.random()) ** 2)
+
+    def own(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """The rows that only one table has, those of either: often one, often as many as may be, often all alike."""
+        mine = self.side((1, self.rows, 1 + self.place(self.rows))[self.place(3)])
+        if not self.replaced:
+            return mine, ()
+        return mine, self.side(len(mine) if self.paired else (0, 1, len(mine), self.rows)[self.place(4)])
+
+    def side(self, size: int) -> tuple[float, ...]:
+        return (self.value(),) * size if self.place(2) else tuple(self.value() for _ in range(size))
+
+    def changed(self, pair: RowPair) -> RowPair:
+        """One step away from a pair that came close."""
+        common = list(pair.common)
+        match self.place(6):
+            case 0 if common:
+                common[self.place(len(common))] = self.value()
+            case 1 if common:
+                common[self.place(len(common))] = common[self.place(len(common))]
+            case 2 if common:
+                del common[self.place(len(common))]
+            case 3:
+                common.append(self.value())
+            case 4:
+                mine, other = self.own()
+                return replace(pair, mine=mine, other=other)
+            case _:
+                return replace(pair, k=max(0, pair.k + (-1, 1)[self.place(2)]))
+        return replace(pair, common=tuple(common))
+
+    def simpler(self, pair: RowPair) -> Iterator[RowPair]:
+        """Pairs with a row less or a rounder row, simplest first."""
+        for i in range(len(pair.common)):
+            yield replace(pair, common=pair.common[:i] + pair.common[i + 1 :])
+        mine, other = _shorter(pair.mine), _shorter(pair.other)
+        if self.paired and self.replaced:
+            yield from (replace(pair, mine=one, other=two) for one, two in zip(mine, other, strict=True) if one)
+        elif len(pair.mine) + len(pair.other) > 1:
+            yield from (replace(pair, mine=one) for one in mine)
+            yield from (replace(pair, other=two) for two in other)
+        if pair.k > 0:
+            yield replace(pair, k=pair.k - 1)
+        round_ones = (self.low, self.high, (self.low + self.high) / 2)
+        parts: dict[str, tuple[float, ...]] = {"common": pair.common, "mine": pair.mine, "other": pair.other}
+        for name, rows in parts.items():
+            for i, row in enumerate(rows):
+                for simple in round_ones[: round_ones.index(row) if row in round_ones else None]:
+                    rounder: dict[str, Any] = {name: (*rows[:i], simple, *rows[i + 1 :])}
+                    yield replace(pair, **rounder)
+
+
+def _shorter(rows: tuple[float, ...]) -> list[tuple[float, ...]]:
+    return [rows[:i] + rows[i + 1 :] for i in range(len(rows))]
+
+
 SMALL = 1e-9  # what counts as nothing when pairs are ranked by how close they came
 POOL = 40  # promising pairs that are changed further
 FAR = 8  # units: a distance beyond this is not told apart
 
 
 @dataclass(frozen=True)
-class Witness:
+class Counterexample:
     """Two neighbouring tables, the claim they break, and by how much: `left` should be at most `right`."""
 
     claim: str
@@ -49,7 +174,7 @@ class Falsification:
 
     statistic: str
     pairs: int
-    witness: Witness | None = None
+    witness: Counterexample | None = None
     closest: dict[str, float] = field(default_factory=dict)
     confidence: float = 1.0
     rows: int = 1  # of one unit, at most
@@ -104,13 +229,13 @@ class Walk:
         many = f"up to {self.around.rows} rows replaced" if self.replaced else f"up to {self.around.rows} rows at once"
         return "" if self.made.moves == 1 else f"{many}, {self.made.moves} steps: "
 
-    def broken(self, pair: Pair) -> Iterator[Witness]:
+    def broken(self, pair: RowPair) -> Iterator[Counterexample]:
         """Every inequality at this pair, whether it holds or not."""
         x, other = self.custom.prepared(pair.x), self.custom.prepared(pair.neighbour)
 
-        def said(claim: str, left: Any, right: Any, k: int = 0, *, turned: bool = False) -> Witness:
+        def said(claim: str, left: Any, right: Any, k: int = 0, *, turned: bool = False) -> Counterexample:
             one, two = (other, x) if turned else (x, other)
-            return Witness(self.unit + claim, tuple(one.tolist()), tuple(two.tolist()), k, float(left), float(right))
+            return Counterexample(self.unit + claim, tuple(one.tolist()), tuple(two.tolist()), k, float(left), float(right))
 
         if self.custom.global_sensitivity is not None:
             yield said("|f(x) - f(x')| <= sensitivity", self._moved(x, other), reach_of(self.custom, self.made.moves))
@@ -131,7 +256,7 @@ class Walk:
     def _recorded(self, x: Floats) -> str:
         return repr(plain(called(self.custom.function, x)))
 
-    def _ladders(self, x: Floats, other: Floats, k: int, said: Callable[..., Witness]) -> Iterator[Witness]:
+    def _ladders(self, x: Floats, other: Floats, k: int, said: Callable[..., Counterexample]) -> Iterator[Counterexample]:
         made, step = self.made, self.made.step
         moved = abs(made.value(x) - made.value(other)) * step
         rungs = [[int(rung) for rung in made.ladder(rows).rungs(k // made.moves + 2)] for rows in (x, other)]
@@ -143,7 +268,7 @@ class Walk:
                 here, further = (made.rung((x, other)[one], i) * step for i in (at, at + 1))
                 yield said("A(x, k) <= A(x, k + 1)", here, further, at, turned=bool(turned))
 
-    def _tested(self, x: Floats, other: Floats, share: float, said: Callable[..., Witness]) -> Iterator[Witness]:
+    def _tested(self, x: Floats, other: Floats, share: float, said: Callable[..., Counterexample]) -> Iterator[Counterexample]:
         """Proposed bounds anywhere in the range, and some just too small for what this unit does."""
         made = self.made
         moved = abs(made.value(x) - made.value(other))
@@ -194,7 +319,7 @@ def walked(statistic: Custom, pairs: int, rows: int, seed: int, evaluation: type
     chance = np.random.default_rng(seed)
     walks = _walks(statistic, rows, chance, evaluation)
     closest: dict[str, float] = {}
-    pools: dict[Walk, list[tuple[float, Pair]]] = {walk: [] for walk in walks}
+    pools: dict[Walk, list[tuple[float, RowPair]]] = {walk: [] for walk in walks}
     for tried in range(1, pairs + 1):
         walk = walks[tried % len(walks)]
         around, pool = walk.around, pools[walk]
@@ -213,14 +338,14 @@ def walked(statistic: Custom, pairs: int, rows: int, seed: int, evaluation: type
     return Falsification(statistic.__name__, pairs, None, closest, rows=rows)
 
 
-def _ratio(seen: Witness) -> float:
+def _ratio(seen: Counterexample) -> float:
     return 0.0 if seen.left <= SMALL else seen.left / max(seen.right, SMALL)
 
 
-def _smallest(walk: Walk, pair: Pair, found: Witness) -> Witness:
+def _smallest(walk: Walk, pair: RowPair, found: Counterexample) -> Counterexample:
     """The same claim broken by fewer rows and rounder numbers."""
 
-    def breaks(other: Pair) -> Witness | None:
+    def breaks(other: RowPair) -> Counterexample | None:
         same = (seen for seen in walk.broken(other) if seen.claim == found.claim)
         return next((seen for seen in same if seen.left > seen.right), None)
 

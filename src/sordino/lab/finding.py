@@ -1,14 +1,38 @@
-"""What every check of a claim has in common: a verdict, how sure it is, a picture, and an exit code for scripts."""
+"""What every check of a claim has in common: a verdict, how sure it is, a picture, and an exit code for scripts.
+
+How sure a count makes us of a probability, without approximation.
+
+What a conformance check leaves behind: one row for every claim that was tried, in text, in HTML and as JSON.
+"""
 
 from __future__ import annotations
 
+import json
 import math
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from html import escape
 from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from sordino.errors import QueryError
 from sordino.pictures import Picture
 
-__all__ = ["CONSISTENT", "REFUTED", "Finding", "as_claim", "as_confidence", "as_level", "exit_code"]
+__all__ = [
+    "CONSISTENT",
+    "REFUTED",
+    "Checked",
+    "CheckedRow",
+    "Finding",
+    "as_claim",
+    "as_confidence",
+    "as_level",
+    "exit_code",
+    "lower",
+    "upper",
+]
 
 CONSISTENT, REFUTED = "consistent", "refuted"
 
@@ -69,3 +93,132 @@ def plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+
+
+def lower(hits: ArrayLike, trials: ArrayLike, alpha: ArrayLike) -> NDArray[np.float64]:
+    r"""The one-sided Clopper-Pearson bound that lies below the true probability with confidence 1 - alpha.
+
+    Theorem. If K ~ Binomial(n, p) then P(lower(K) > p) <= alpha, for every p and n.
+    Proof. lower(k) is the p at which P(K >= k) = alpha, and that probability grows with p. So lower(k) > p exactly when
+    P_p(K >= k) < alpha, and the smallest such k is reached with probability below alpha. P_p(K >= k) is the regularised beta function
+    I_p(k, n - k + 1), inverted here. (Clopper and Pearson 1934.) QED
+    """
+    from scipy.special import betaincinv
+
+    k, n, a = _three(hits, trials, alpha)
+    bound = betaincinv(np.maximum(k, 1e-300), n - k + 1, a)
+    return np.asarray(np.where(k > 0, bound, 0.0), dtype=np.float64)
+
+
+def upper(hits: ArrayLike, trials: ArrayLike, alpha: ArrayLike) -> NDArray[np.float64]:
+    """The one-sided Clopper-Pearson bound that lies above the true probability with confidence 1 - alpha.
+
+    Theorem. If K ~ Binomial(n, p) then P(upper(K) < p) <= alpha, for every p and n.
+    Proof. The misses are Binomial(n, 1 - p); apply the lower bound to them. The complementary beta function is inverted so that a tiny
+    alpha is never subtracted from one. QED
+    """
+    from scipy.special import betainccinv
+
+    k, n, a = _three(hits, trials, alpha)
+    bound = betainccinv(k + 1, np.maximum(n - k, 1e-300), a)
+    return np.asarray(np.where(k < n, bound, 1.0), dtype=np.float64)
+
+
+def _three(*columns: Any) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    k, n, a = np.broadcast_arrays(*(np.asarray(c, dtype=np.float64) for c in columns))
+    return k, n, a
+
+
+SHOWN = 12
+HEAD = ("subject", "method", "pair", "claimed", "found", "verdict")
+
+
+@dataclass(frozen=True)
+class CheckedRow:
+    """One claim: about what, by which method, between which neighbours, what was claimed, what was found, and why it fell if it did."""
+
+    subject: str
+    method: str
+    pair: str
+    claimed: str
+    found: str
+    verdict: str = CONSISTENT
+    why: str = ""
+    reached: float = 0.0  # the share of the claim that was found; a check could have caught anything above
+
+    @property
+    def ok(self) -> bool:
+        return self.verdict == CONSISTENT
+
+
+@dataclass(frozen=True, repr=False)
+class Checked:
+    """All rows of one check. Nothing found is no proof; a refuted row of an exact method is one."""
+
+    subject: str
+    rows: tuple[CheckedRow, ...]
+    confidence: float = 1.0
+
+    @property
+    def ok(self) -> bool:
+        return bool(self.rows) and all(row.ok for row in self.rows)
+
+    @property
+    def verdict(self) -> str:
+        return CONSISTENT if self.ok else REFUTED
+
+    @property
+    def exit_code(self) -> int:
+        return exit_code(self.verdict)
+
+    @property
+    def wrong(self) -> tuple[CheckedRow, ...]:
+        return tuple(row for row in self.rows if not row.ok)
+
+    @property
+    def reached(self) -> float:
+        """The largest share of a claim that any row found."""
+        return max((row.reached for row in self.rows), default=0.0)
+
+    def check(self) -> None:
+        """Raise with everything that was refuted; what a test says."""
+        if not self.ok:
+            raise AssertionError(repr(self))
+
+    def __add__(self, other: Checked) -> Checked:
+        return Checked(self.subject, (*self.rows, *other.rows), min(self.confidence, other.confidence))
+
+    def __repr__(self) -> str:
+        if not self.rows:
+            return f"{self.subject}: nothing was checked"
+        most = f"{self.reached:.0%}"
+        head = (
+            f"{self.subject}: {self.verdict}, {len(self.rows):,} checks, {len(self.wrong):,} refuted; of a price at most {most} was found"
+        )
+        said = [f"  {row.why or row.verdict}, between {row.pair} ({row.subject}, {row.method})" for row in self.wrong[:SHOWN]]
+        return "\n".join([head, *said, *([f"  and {len(self.wrong) - SHOWN:,} more"] if len(self.wrong) > SHOWN else [])])
+
+    def _repr_html_(self) -> str:
+        body = "".join(_html([getattr(row, name) for name in HEAD]) for row in (*self.wrong, *(r for r in self.rows if r.ok)))
+        return f"<pre>{escape(repr(self))}</pre><table><thead>{_html(HEAD, 'th')}</thead><tbody>{body}</tbody></table>"
+
+    def to_json(self) -> str:
+        rows: list[dict[str, Any]] = [asdict(row) for row in self.rows]
+        body = {"subject": self.subject, "ok": self.ok, "verdict": self.verdict, "confidence": self.confidence, "rows": rows}
+        return json.dumps(plain(body), allow_nan=False)
+
+
+def _html(cells: Sequence[str], tag: str = "td") -> str:
+    return f"<tr>{''.join(f'<{tag}>{escape(str(cell))}</{tag}>' for cell in cells)}</tr>"
+
+
+def joined(subject: str, found: Iterable[Checked]) -> Checked:
+    """Several reports as one."""
+    reports = list(found)
+    if not reports:
+        raise QueryError("SRD-105", f"there is nothing to check about {subject}.", "Give examples() or neighbours.")
+    return Checked(subject, tuple(row for report in reports for row in report.rows), min(report.confidence for report in reports))
+
+
+def number(value: float) -> str:
+    return "" if math.isnan(value) else f"{value:.6g}"

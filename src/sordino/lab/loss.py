@@ -22,7 +22,7 @@ from sordino.privacy.pld import PrivacyLoss, of_laws
 from sordino.privacy.sphere import PlacedVector
 from sordino.privacy.witness import Finite
 
-__all__ = ["NOTHING", "Loss", "between", "composed", "listed", "mass_upto", "merged"]
+__all__ = ["NOTHING", "PathLoss", "between", "composed", "listed", "mass_upto", "merged"]
 
 Floats = NDArray[np.float64]
 Pair = tuple[Floats, Floats]  # the probabilities of the same outcomes under both laws
@@ -31,7 +31,7 @@ LEVELS = np.concatenate([TAILS, np.linspace(0.02, 0.98, 49), 1 - TAILS[::-1][:11
 
 
 @dataclass(frozen=True)
-class Loss:
+class PathLoss:
     """Between P and Q: the largest ln P/Q and ln Q/P, the larger Kullback-Leibler divergence, and an outcome where ln P/Q is largest.
 
     zCDP needs a rho of at least that divergence, so it is a lower bound on rho, and the rho itself for Laplace and Gaussian laws.
@@ -55,10 +55,10 @@ class Loss:
         return self.sup == 0
 
 
-NOTHING = Loss(0.0, 0.0, 0.0)
+NOTHING = PathLoss(0.0, 0.0, 0.0)
 
 
-def between(one: Any, other: Any) -> Loss:
+def between(one: Any, other: Any) -> PathLoss:
     """What a draw from one law or the other tells. Laws of different kinds, and vectors of different lengths, cannot be compared."""
     if type(one) is not type(other):
         raise QueryError("SRD-105", f"{type(one).__name__} is drawn on one side and {type(other).__name__} on the other.", APART)
@@ -89,7 +89,7 @@ def _same(one: int, other: int) -> None:
         raise QueryError("SRD-105", f"{one} outcomes are drawn on one side and {other} on the other.", APART)
 
 
-def listed(p: Any, q: Any) -> Loss:
+def listed(p: Any, q: Any) -> PathLoss:
     """Two finite laws over the same outcomes."""
     p, q = np.asarray(p, float), np.asarray(q, float)
     seen = (p > 0) | (q > 0)
@@ -99,10 +99,12 @@ def listed(p: Any, q: Any) -> Loss:
     if not ratio.size or not np.abs(ratio).max() > 1e-12:
         return NOTHING
     low, high = float(-ratio.min()), float(ratio.max())
-    return Loss(max(high, 0.0), max(low, 0.0), max(there, back, 0.0), lambda: [(p, q)], best=int(np.where(p > 0, ratio, -np.inf).argmax()))
+    return PathLoss(
+        max(high, 0.0), max(low, 0.0), max(there, back, 0.0), lambda: [(p, q)], best=int(np.where(p > 0, ratio, -np.inf).argmax())
+    )
 
 
-def _placed(one: Placed[Any], other: Placed[Any]) -> Loss:
+def _placed(one: Placed[Any], other: Placed[Any]) -> PathLoss:
     if (one.law, one.grid, one.low, one.high) != (other.law, other.grid, other.low, other.high):
         raise QueryError("SRD-105", "the noise has another shape, grid or range on the other side.", APART)
     a, b = (np.atleast_1d(np.asarray(side.location)) for side in (one, other))
@@ -122,10 +124,10 @@ def _placed(one: Placed[Any], other: Placed[Any]) -> Loss:
         shifts = moved / s
         if isinstance(one.law, LaplaceLaw):
             total = float(shifts.sum())
-            return Loss(total, total, float((shifts + np.expm1(-shifts)).sum()), pairs, best=best)
+            return PathLoss(total, total, float((shifts + np.expm1(-shifts)).sum()), pairs, best=best)
         if isinstance(one.law, GaussianLaw):
             mu_squared = float((shifts**2).sum())
-            return Loss(math.inf, math.inf, mu_squared / 2, pairs, mu_squared, best)
+            return PathLoss(math.inf, math.inf, mu_squared / 2, pairs, mu_squared, best)
     there = back = rho = 0.0
     for x, y, u, v in zip(a, b, s.tolist(), t.tolist(), strict=True):
         slide, spread = abs(float(x - y)) / min(u, v), abs(math.log(u / v))
@@ -134,7 +136,7 @@ def _placed(one: Placed[Any], other: Placed[Any]) -> Loss:
         p, q = _binned(one.law, float(x), float(y), u, v)
         some = (p > 1e-250) & (q > 1e-250)  # rarer outcomes have lost their digits
         rho += listed(p[some], q[some]).rho
-    return Loss(there, back, rho, pairs, best=best)
+    return PathLoss(there, back, rho, pairs, best=best)
 
 
 def _scales(law: Placed[Any], size: int) -> Sequence[Any]:
@@ -168,7 +170,7 @@ def mass_upto(law: Placed[Any] | DiscreteLaplace[Any], place: int, k: Any) -> Fl
     return np.asarray(law.law.cdf((k + law.grid / 2 - place) / scale))
 
 
-def _spherical(one: PlacedVector, other: PlacedVector) -> Loss:
+def _spherical(one: PlacedVector, other: PlacedVector) -> PathLoss:
     """The closed form of `SphericalSpread`, at the slide and dilation of this pair."""
     nu, d = one.law.nu, one.law.dimension
     narrow, wide = sorted((float(one.scale), float(other.scale)))
@@ -179,7 +181,7 @@ def _spherical(one: PlacedVector, other: PlacedVector) -> Loss:
         return NOTHING
     tilt = (nu - d) / 2 * spread  # ln N/W ranges over tilt' +- reach, with tilt' = (d - nu)/2 spread
     ends = (reach + tilt, reach - tilt) if one.scale > other.scale else (reach - tilt, reach + tilt)
-    return Loss(*ends, 0.0, lambda: [(_response(max(ends)), _response(max(ends))[::-1])], best=one.location)
+    return PathLoss(*ends, 0.0, lambda: [(_response(max(ends)), _response(max(ends))[::-1])], best=one.location)
 
 
 def _response(epsilon: float) -> Floats:
@@ -187,7 +189,7 @@ def _response(epsilon: float) -> Floats:
     return np.array([p, 1 - p])
 
 
-def _discrete(one: DiscreteLaplace[Any], other: DiscreteLaplace[Any]) -> Loss:
+def _discrete(one: DiscreteLaplace[Any], other: DiscreteLaplace[Any]) -> PathLoss:
     if one.scale != other.scale:
         raise QueryError("SRD-105", "the scale of whole noise differs on the other side.", APART)
     a, b = (np.atleast_1d(np.asarray(side.location)) for side in (one, other))
@@ -201,7 +203,7 @@ def _discrete(one: DiscreteLaplace[Any], other: DiscreteLaplace[Any]) -> Loss:
     def pairs() -> list[Pair]:
         return [merged(one, int(x), int(y)) for x, y in zip(a[held], b[held], strict=True)]
 
-    return Loss(float(shifts.sum()), float(shifts.sum()), rho, pairs, best=one.location)
+    return PathLoss(float(shifts.sum()), float(shifts.sum()), rho, pairs, best=one.location)
 
 
 def merged(law: Placed[Any] | DiscreteLaplace[Any], a: int, b: int, least: int | None = None) -> Pair:
@@ -219,7 +221,7 @@ def merged(law: Placed[Any] | DiscreteLaplace[Any], a: int, b: int, least: int |
     return np.maximum(p, 0.0), np.maximum(q, 0.0)
 
 
-def _coins(one: Bernoulli, other: Bernoulli) -> Loss:
+def _coins(one: Bernoulli, other: Bernoulli) -> PathLoss:
     sides = []
     for side in (one, other):
         chances = np.array([float(p) for p in side.probabilities])
@@ -232,14 +234,14 @@ def _coins(one: Bernoulli, other: Bernoulli) -> Loss:
     return together(found, best[0] if one.index is None else np.array(best))
 
 
-def together(found: Sequence[Loss], best: Any = None) -> Loss:
+def together(found: Sequence[PathLoss], best: Any = None) -> PathLoss:
     """Independent draws, one after the other."""
     told = [loss for loss in found if not loss.nothing]
     there, back, rho = (math.fsum(getattr(loss, name) for loss in told) for name in ("there", "back", "rho"))
-    return Loss(there, back, rho, lambda: [pair for loss in told for pair in loss.pairs()], best=best)
+    return PathLoss(there, back, rho, lambda: [pair for loss in told for pair in loss.pairs()], best=best)
 
 
-def _choice(one: Categorical, other: Categorical) -> Loss:
+def _choice(one: Categorical, other: Categorical) -> PathLoss:
     if one.cells is None or other.cells is None:
         _same(len(one.weights), len(other.weights))
         sides = [np.array([float(w / sum(map(type(w), law.weights))) for w in law.weights]) for law in (one, other)]
@@ -256,7 +258,7 @@ def _shares(law: Categorical) -> list[float]:
     return [*(weights / weights.sum()).tolist()]
 
 
-def _runs(one: list[tuple[UniformInteger, float]], other: list[tuple[UniformInteger, float]]) -> Loss:
+def _runs(one: list[tuple[UniformInteger, float]], other: list[tuple[UniformInteger, float]]) -> PathLoss:
     """Uniform inside cells: the loss is constant between the merged ends of both sides' cells. The best is an integer, not a cell."""
     ends = sorted({k for run, _ in (*one, *other) for k in (run.low - 1, run.high)})
     place = {end: i for i, end in enumerate(ends)}
@@ -268,7 +270,7 @@ def _runs(one: list[tuple[UniformInteger, float]], other: list[tuple[UniformInte
             mass[cut] += share * (widths[cut] / (run.high - run.low + 1))
         masses.append(mass)
     found = listed(*masses)
-    return found if found.nothing else Loss(found.there, found.back, found.rho, found.pairs, best=ends[found.best] + 1)
+    return found if found.nothing else PathLoss(found.there, found.back, found.rho, found.pairs, best=ends[found.best] + 1)
 
 
 def compressed(p: Floats, q: Floats, levels: int = 1_000) -> Pair:
@@ -284,7 +286,7 @@ def compressed(p: Floats, q: Floats, levels: int = 1_000) -> Pair:
     return np.asarray(np.bincount(place, p), float), np.asarray(np.bincount(place, q), float)
 
 
-def composed(losses: Iterable[Loss], epsilon: float) -> float:
+def composed(losses: Iterable[PathLoss], epsilon: float) -> float:
     """The delta at this epsilon of independent draws together: exact for one pair of finite laws, from above for several.
 
     Theorem. What is returned exceeds the hockey stick of the draws by no more than the rounding of `PrivacyLoss`.

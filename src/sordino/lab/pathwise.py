@@ -15,21 +15,21 @@ from typing import Any
 
 import sordino
 from sordino.errors import QueryError
-from sordino.lab.loss import Loss, between, composed
+from sordino.lab.loss import PathLoss, between, composed
 from sordino.lab.recording import seen
 from sordino.lab.told import Told, told
 from sordino.privacy.cost import Cost
 from sordino.privacy.discrete import Categorical, UniformInteger
 from sordino.summaries import Ask, Draw
 
-__all__ = ["Charge", "Share", "Trace", "pathwise", "where_from"]
+__all__ = ["PathCharge", "PathTrace", "Share", "pathwise", "where_from"]
 
 ROUNDING = 1e-6  # relative, of losses and of what integrals over a net may be off
 COMPOSED = 1e-3  # relative, of a delta that several draws have together
 
 
 @dataclass(frozen=True)
-class Charge:
+class PathCharge:
     """A price by kind: what its pure parts add up to, its Gaussian parts, those with a delta, and the rho of the first two."""
 
     epsilon: float = 0.0
@@ -38,7 +38,7 @@ class Charge:
     rho: float = 0.0
 
     @classmethod
-    def of(cls, cost: Cost) -> Charge:
+    def of(cls, cost: Cost) -> PathCharge:
         parts = cost.parts or ((cost, 1),)
         pure = [(part, n) for part, n in parts if not part.delta]
         gaussian = [(part, n) for part, n in parts if part.mu_squared is not None]
@@ -56,19 +56,19 @@ class Share:
     """One draw, or one release of a mechanism that tells less than it draws: what it told, by which kind of price, and who drew it."""
 
     kind: str
-    loss: Loss
+    loss: PathLoss
     who: str
 
 
 @dataclass(frozen=True)
-class Trace:
+class PathTrace:
     """What was found along one path. `problem` is a visible difference; a path has no other."""
 
-    charge: Charge
+    charge: PathCharge
     shares: tuple[Share, ...]
     problem: str = ""
 
-    def _of(self, kind: str) -> list[Loss]:
+    def _of(self, kind: str) -> list[PathLoss]:
         return [share.loss for share in self.shares if share.kind == kind]
 
     @property
@@ -129,7 +129,7 @@ class Trace:
         return f"found {kind} {found:.4g}{at} for a charge of {paid:.4g}{who}"
 
 
-def pathwise(one: tuple[Any, Ask], other: tuple[Any, Ask], cost: Cost) -> Trace:
+def pathwise(one: tuple[Any, Ask], other: tuple[Any, Ask], cost: Cost) -> PathTrace:
     r"""Hold the same conversation on both sides, with the outcomes at which the first side is told apart best, and add up.
 
     Each side is what releases (a mechanism, a `Conversation`) with what answers its requests. Private keys are matched by name.
@@ -148,11 +148,11 @@ def pathwise(one: tuple[Any, Ask], other: tuple[Any, Ask], cost: Cost) -> Trace:
     return max(found, back, key=lambda trace: (bool(trace.wrong), trace.reached))
 
 
-def _walk(one: tuple[Any, Ask], other: tuple[Any, Ask], cost: Cost) -> Trace:
+def _walk(one: tuple[Any, Ask], other: tuple[Any, Ask], cost: Cost) -> PathTrace:
     walk = _Walk()
     problem = walk.run(one, other)
-    charge = Charge.of(cost)
-    return Trace(charge, tuple(walk.shares()), problem)
+    charge = PathCharge.of(cost)
+    return PathTrace(charge, tuple(walk.shares()), problem)
 
 
 class _Apart(Exception):
@@ -259,7 +259,7 @@ class _Walk:
         scene.turns.append((law, beside))
         return scene.rule.pin(len(scene.turns) - 1, law, beside)
 
-    def _cell(self, law: Categorical, beside: Categorical, loss: Loss) -> tuple[int, int]:
+    def _cell(self, law: Categorical, beside: Categorical, loss: PathLoss) -> tuple[int, int]:
         assert law.cells is not None
         assert beside.cells is not None
         sides = [law.cells(), beside.cells()]
@@ -278,7 +278,7 @@ def _listed_once(law: Any) -> Any:
     return replace(law, cells=lambda: cells)
 
 
-def _outcome(law: Any, loss: Loss) -> Any:
+def _outcome(law: Any, loss: PathLoss) -> Any:
     """An outcome at which the first side is told apart best; a likely one where nothing is told."""
     if loss.best is not None:
         return loss.best
@@ -347,7 +347,7 @@ def where_from(thing: Any) -> str:
     return kind.__qualname__
 
 
-def _kind(mechanism: Any, loss: Loss | None) -> str:
+def _kind(mechanism: Any, loss: PathLoss | None) -> str:
     """What pays for a draw: by its mechanism's own certificate, and outside of any by its law."""
     if mechanism is None:
         return "mu^2" if loss is not None and loss.mu_squared else "epsilon"

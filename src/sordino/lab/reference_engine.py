@@ -48,9 +48,9 @@ class Reference:
         return
 
     @contextlib.contextmanager
-    def bounded(self, frame: Frame, salt: int) -> Iterator[Answer]:
+    def bounded(self, frame: Frame, salt: int) -> Iterator[ReferenceAnswer]:
         rows = [made for row in self.rows if (made := self._made(frame, row)) is not None]
-        yield Answer(frame, bounded(frame, salt, rows) if frame.unit_column is not None else rows, salt)
+        yield ReferenceAnswer(frame, bounded(frame, salt, rows) if frame.unit_column is not None else rows, salt)
 
     def _made(self, frame: Frame, row: Mapping[str, Any]) -> Row | None:
         columns = {**self.columns, **{column.name: column for column in (*frame.by, *frame.columns)}}
@@ -172,7 +172,7 @@ def naive_middle(x: list[int], kept: int, radius: int, width: int) -> Middle:
     return Middle(sum(rank(i) for i in range(first, last + 1)), lower, upper, kept, radius, len(x))
 
 
-class Answer:
+class ReferenceAnswer:
     def __init__(self, frame: Frame, rows: list[Any], salt: int = 0) -> None:
         self.frame, self.groups, self.salt = frame, defaultdict(list), salt
         for row in rows:

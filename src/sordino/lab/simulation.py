@@ -1,9 +1,12 @@
-"""Many releases of one mechanism or query on the same data: for owners, benches and audits. NOT PRIVATE, whatever is released."""
+"""Many releases of one mechanism or query on the same data: for owners, benches and audits. NOT PRIVATE, whatever is released.
+
+The audit ladder: what several releases claimed beside what was measured, one rung each.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from numbers import Real
 from typing import Any
@@ -13,6 +16,8 @@ from numpy.typing import NDArray
 
 from sordino.errors import QueryError
 from sordino.noise import draw
+from sordino.pictures import Picture
+from sordino.pictures import ladder as drawn
 from sordino.privacy.discrete import UniformInteger
 from sordino.privacy.law import Placed
 from sordino.session.owned import owned
@@ -20,7 +25,7 @@ from sordino.session.query import Query
 from sordino.session.twin import Remembered, conversations
 from sordino.summaries import Refused
 
-__all__ = ["outcomes", "simulate"]
+__all__ = ["ladder", "outcomes", "simulate"]
 
 
 def simulate(mechanism: Any, data: Any = None, *, repeats: int = 10_000, **options: Any) -> NDArray[Any] | dict[Hashable, NDArray[Any]]:
@@ -91,3 +96,20 @@ def outcomes(mechanism: Any, data: Any, *, repeats: int = 10_000, **options: Any
     if len(laws) == 1 and isinstance(laws[0], Placed) and np.ndim(laws[0].location) == 0 and isinstance(value, Real):
         return np.asarray(mechanism.release(ask, lambda law: draw(replace(law, location=np.full(repeats, law.location, np.int64)))))
     return [value, *(mechanism.release(ask, draw) for _ in range(repeats - 1))]
+
+
+def ladder(findings: Mapping[str, Any], *, title: str = "Claimed, and found by the auditor") -> Picture:
+    """One rung per name for what `audit`, `one_run` or `certify` found: the claimed epsilon is a tick, the measured one a bar."""
+    rungs = {str(name): _rung(name, found) for name, found in findings.items()}
+    claimed, measured = ([pair[k] for pair in rungs.values()] for k in (0, 1))
+    return drawn(list(rungs), claimed, measured, title=title)
+
+
+def _rung(name: object, found: Any) -> tuple[float, float]:
+    """The claim, and the epsilon that is needed: at least, where it was sampled; exactly, where it was integrated."""
+    measured = getattr(found, "epsilon_lower", None)
+    measured = getattr(found, "epsilon", None) if measured is None else measured
+    try:
+        return float(found.claimed[0]), float(measured)  # type: ignore[arg-type]
+    except (AttributeError, TypeError, IndexError):
+        raise QueryError("SRD-105", f"{name!r} is not the result of an audit.", "Give what audit or certify returned.") from None

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino.lab.loss import NOTHING, Loss, between, listed, mass_upto, merged, together
+from sordino.lab.loss import NOTHING, PathLoss, between, listed, mass_upto, merged, together
 from sordino.lab.world import Listing, listing
 from sordino.mechanisms.above_threshold import AboveThreshold
 from sordino.mechanisms.joint_exponential import JointExponential
@@ -43,7 +43,7 @@ class Told:
     """One release of such a mechanism on both sides: which outcomes to pin so that both answer the same, and what the answer tells."""
 
     pin: Callable[[int, Any, Any], tuple[Any, Any]]
-    loss: Callable[[Turns], Loss]
+    loss: Callable[[Turns], PathLoss]
 
 
 def told(mechanism: Any, one: Ask, other: Ask) -> Told | None:
@@ -82,7 +82,7 @@ def _listed(mechanism: Any, one: Ask, other: Ask) -> Told:
     return Told(lambda turn, *_: (scripts[0][turn], scripts[1][turn]), lambda _: _values(*sides))
 
 
-def _values(one: Listing, other: Listing) -> Loss:
+def _values(one: Listing, other: Listing) -> PathLoss:
     keys = list(dict.fromkeys([*one.law, *other.law]))
     return listed([one.law.get(key, 0.0) for key in keys], [other.law.get(key, 0.0) for key in keys])
 
@@ -112,11 +112,11 @@ class _Keyed:
             return both and all(law.probabilities[law.index[side[key]]] > 0 for law, side in zip((one, other), self.sides, strict=True))
         return max(self.least, int(np.asarray(one.location)[self.sides[0][key]])) if both else -FAR
 
-    def loss(self, turns: Turns) -> Loss:
+    def loss(self, turns: Turns) -> PathLoss:
         ((one, other),) = turns
         return together([self._key(key, one, other) for key in {**self.sides[0], **self.sides[1]}])
 
-    def _key(self, key: Any, one: Any, other: Any) -> Loss:
+    def _key(self, key: Any, one: Any, other: Any) -> PathLoss:
         laws: list[NDArray[np.float64]] = []
         places = [side.get(key) for side in self.sides]
         if self.least is None:
@@ -143,7 +143,7 @@ def _proposed(mechanism: ProposeTestRelease, one: Ask, other: Ask) -> Told:
             return float(law.probabilities[0])
         return 1 - float(mass_upto(law, law.location, math.ceil(mechanism.threshold * FINE) + 1))
 
-    def loss(turns: Turns) -> Loss:
+    def loss(turns: Turns) -> PathLoss:
         p, q = (passing(law) for law in turns[0])
         fitted = _noise(*turns[1])
         broad = ([1.0], [1.0]) if mechanism.otherwise == "refuse" else _noise(*turns[2])
@@ -165,7 +165,7 @@ def _published(mechanism: PublishedBound, one: Ask, other: Ask) -> Told:
     def pin(_: int, law: Any, __: Any) -> tuple[Any, Any]:
         return law.location, law.location
 
-    def loss(turns: Turns) -> Loss:
+    def loss(turns: Turns) -> PathLoss:
         (first, second), noises = turns[0], turns[1]
         if first.location == second.location and between(*noises).nothing:
             return NOTHING
@@ -231,7 +231,7 @@ def _sequences(mechanism: JointTop, one: Ask, other: Ask) -> Told:
     def pin(turn: int, *_: Any) -> tuple[Any, Any]:
         return (int(heap(0, leaders)), int(heap(1, leaders))) if turn == 0 else (leaders[turn - 1],) * 2
 
-    def loss(turns: Turns) -> Loss:
+    def loss(turns: Turns) -> PathLoss:
         laws = []
         for side, law in enumerate(turns[0]):
             weights = np.asarray(law.weights, float)
@@ -267,14 +267,14 @@ def _joint(mechanism: JointExponential, one: Ask, other: Ask) -> Told:
         outcome = law.low if turn > count + 1 else 1 if turn == count + 1 else 0
         return outcome, outcome
 
-    def loss(_: Turns) -> Loss:
+    def loss(_: Turns) -> PathLoss:
         sides = [_CellTree(mechanism, ask) for ask in (one, other)]
         ends = sorted({end for side in sides for spans in side.chances for span in spans for end in span})
         tuples = dict.fromkeys(points for side in sides for spans in side.chances for points in _inside(spans, ends))
         pairs = [[side.log_density(points) for side in sides] for points in tuples]
         ratio = np.array([p - q for p, q in pairs if p is not None and q is not None] or [0.0])
         there, back = float(ratio.max()), float(-ratio.min())
-        return Loss(max(there, 0.0), max(back, 0.0), 0.0, best=None) if max(there, back) > 1e-12 else NOTHING
+        return PathLoss(max(there, 0.0), max(back, 0.0), 0.0, best=None) if max(there, back) > 1e-12 else NOTHING
 
     return Told(pin, loss)
 

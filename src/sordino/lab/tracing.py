@@ -1,7 +1,11 @@
-"""Was this person in the data? Membership read off released means."""
+"""Was this person in the data? Membership read off released means.
+
+Does a model remember who taught it? Membership by loss, and a planted canary.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +16,7 @@ from sordino.errors import QueryError
 from sordino.lab.report import as_html, as_json, matrix, say
 from sordino.pictures import Picture, roc
 
-__all__ = ["Trace", "trace"]
+__all__ = ["Memorization", "Trace", "memorization", "trace"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -82,3 +86,111 @@ def trace(means: ArrayLike, people: Any, reference: Any) -> Trace:
     r = outside[::2].mean(axis=0)
     gap = released - r
     return Trace(len(released), tuple(((inside - r) @ gap).tolist()), tuple(((outside[1::2] - r) @ gap).tolist()))
+
+
+Floats = NDArray[np.float64]
+Fit = Callable[[Floats, NDArray[Any]], Any]
+
+
+@dataclass(frozen=True, repr=False)
+class Memorization:
+    """Losses of the rows a model was fitted on and of strangers, and how often a canary gave itself away.
+
+    `auc` is the chance that a member's loss is the smaller one; `canary` how often the model fitted with the canary could be told from the
+    one without it by the canary's own loss, as an advantage from 0 to 1.
+    """
+
+    members: tuple[float, ...]
+    strangers: tuple[float, ...]
+    canary: float
+
+    @property
+    def _scores(self) -> Trace:
+        return Trace(1, tuple(-loss for loss in self.members), tuple(-loss for loss in self.strangers))
+
+    @property
+    def auc(self) -> float:
+        return self._scores.auc
+
+    def tpr(self, fpr: float = 0.01) -> float:
+        """The share of members found when at most the share `fpr` of strangers is accused."""
+        return self._scores.tpr(fpr)
+
+    def __repr__(self) -> str:
+        return say(
+            [
+                f"memorization: AUC {self.auc:.3f} by the loss alone (guessing: 0.500)",
+                f"  {self.tpr(0.01):.1%} of {len(self.members):,} members found at 1% false alarms, {self.tpr(0.1):.1%} at 10%",
+                f"  a planted canary is told apart with advantage {self.canary:.2f} (0: never, 1: always)",
+            ]
+        )
+
+    def plot(self, after: Memorization | None = None) -> Picture:
+        """Hits against false alarms; `after` adds the same attack on a private model."""
+        found = {"this model": self._scores._curve()}
+        if after is not None:
+            found = {"plain": self._scores._curve(), "private": after._scores._curve()}
+        return roc(found, title=f"Membership of {len(self.members):,} people by their loss")
+
+    def to_json(self) -> str:
+        return as_json(self, auc=self.auc, tpr_at_1_percent=self.tpr(0.01))
+
+    def _repr_html_(self) -> str:
+        return as_html(self)
+
+
+def memorization(fit: Fit, members: tuple[Any, Any], strangers: tuple[Any, Any], *, canaries: int = 20) -> Memorization:
+    r"""Attack a model: fit it on the members, then guess membership by how small a row's loss is.
+
+    `fit(X, y)` returns a model with `predict_proba` or `predict`. The canary is a stranger whose label is wrong; the model is fitted
+    `canaries` times with it and as often without it, and the best threshold on its loss, chosen on one half and judged on the other, tells
+    the two apart. NOT PRIVATE: it holds the data.
+
+    Theorem. If fitting is (epsilon, delta)-DP, the canary's true advantage is at most (e^epsilon - 1 + 2 delta)/(e^epsilon + 1).
+    Proof. The loss is post-processing of the model. For two laws with D_epsilon <= delta both ways the total variation distance is at most
+    that (Kairouz, Oh and Viswanath 2015), and a threshold's advantage is at most the distance. QED
+    """
+    X, y = _pair(members, "members")
+    X_out, y_out = _pair(strangers, "strangers")
+    if X.shape[1] != X_out.shape[1]:
+        what = f"members have {X.shape[1]} columns and strangers {X_out.shape[1]}."
+        raise QueryError("SRD-105", what, "Give the same columns for both.")
+    model = fit(X, y)
+    inside, outside = _losses(model, X, y), _losses(model, X_out, y_out)
+    wrong = y_out[:1] if len(set(y.tolist())) < 2 else np.array([next(v for v in sorted(set(y.tolist())) if v != y_out[0])])
+    drawn = np.zeros((2, canaries))
+    for turn in range(canaries):
+        drawn[0, turn] = _losses(fit(X, y), X_out[:1], wrong)[0]
+        drawn[1, turn] = _losses(fit(np.vstack([X, X_out[:1]]), np.concatenate([y, wrong])), X_out[:1], wrong)[0]
+    return Memorization(tuple(inside.tolist()), tuple(outside.tolist()), _advantage(*drawn) if canaries > 1 else 0.0)
+
+
+def _advantage(without: Floats, with_it: Floats) -> float:
+    """The advantage on one half of the threshold that is best on the other, never below 0."""
+    best, found = -1.0, 0.0
+    for cut in np.concatenate([without[::2], with_it[::2]]):
+        train = float((with_it[::2] <= cut).mean() - (without[::2] <= cut).mean())
+        if train > best:
+            best, found = train, float((with_it[1::2] <= cut).mean() - (without[1::2] <= cut).mean())
+    return max(found, 0.0)
+
+
+def _pair(given: Any, word: str) -> tuple[Floats, NDArray[Any]]:
+    try:
+        X, y = np.asarray(given[0], float), np.asarray(given[1])
+    except (TypeError, ValueError, IndexError, KeyError):
+        raise QueryError("SRD-105", f"{word} is not (X, y).", "Give a matrix of numbers and one label per row.") from None
+    if X.ndim != 2 or y.ndim != 1 or len(X) != len(y) or not len(X):
+        raise QueryError("SRD-105", f"{word} is not (X, y).", "Give a matrix of numbers and one label per row.")
+    return X, y
+
+
+def _losses(model: Any, X: Floats, y: ArrayLike) -> Floats:
+    """Log loss of a classifier, squared error otherwise; one number per row."""
+    labels = np.asarray(y)
+    if hasattr(model, "predict_proba"):
+        chances, classes = np.asarray(model.predict_proba(X), float), list(model.classes_)
+        places = [classes.index(label) if label in classes else None for label in labels.tolist()]
+        own = np.array([0.0 if place is None else row[place] for row, place in zip(chances, places, strict=True)])
+        return np.asarray(-np.log(np.clip(own, 1e-12, 1.0)))
+    return np.asarray((np.asarray(model.predict(X), float) - labels.astype(float)) ** 2)

@@ -11,7 +11,7 @@ from scipy.special import ndtr, ndtri
 
 from sordino.course.lesson import Exercise, Guess, Lesson, Numbers, choice, epsilon_knob, log, number, whole
 from sordino.course.lessons.noise import gaussian_sigma
-from sordino.lab.bits import reachable
+from sordino.lab.exploitation import reachable
 from sordino.lab.unique import how_unique
 from sordino.pictures import lines
 from sordino.sensitivity.influence import huber, location

@@ -7,7 +7,7 @@ import pytest
 
 import sordino as sd
 from sordino.lab import replay
-from sordino.lab.population import KINDS, PAIRS, declared, sides
+from sordino.lab.question import PAIRS, TABLE_KINDS, declared, sides
 from sordino.lab.recording import seen
 from sordino.mechanisms import Laplace, QuantileExponential, Smooth, Stability, StableHistogram
 from sordino.privacy.discrete import Bernoulli
@@ -130,7 +130,7 @@ def test_the_draws_of_a_replay_are_priced():
 
 
 def test_a_question_is_replayed_on_two_tables_and_priced(monkeypatch):
-    kind, pair = KINDS[0], PAIRS[0]
+    kind, pair = TABLE_KINDS[0], PAIRS[0]
     with table(sides(pair, kind)[0], **declared(kind)) as here, table(sides(pair, kind)[1], **declared(kind)) as there:
 
         def total(people):

@@ -2,19 +2,18 @@
 
 from functools import partial
 
-from sordino.lab import inquiry
+from sordino.lab import question_case
 from sordino.lab.case import QUICK, UNKNOWN, Effort
-from sordino.lab.population import KINDS, PAIRS
-from sordino.lab.question import Question
+from sordino.lab.question import PAIRS, TABLE_KINDS, Question
 from sordino.statistics.added import Added
 
 EFFORT = Effort(seconds=9.0, most=3_000)  # no case needs so long, so a busy machine changes nothing
 
 
 def run(question, kind=0, place=0, effort=EFFORT):
-    methods = {"replay": inquiry._replay, "exact": inquiry._list, "sampled": inquiry._sample}
-    found = {name: method(question, KINDS[kind], place, effort) for name, method in methods.items()}
-    return {**found, "pathwise": inquiry._trace(question, KINDS[kind], place)}
+    methods = {"replay": question_case._replay, "exact": question_case._list, "sampled": question_case._sample}
+    found = {name: method(question, TABLE_KINDS[kind], place, effort) for name, method in methods.items()}
+    return {**found, "pathwise": question_case._trace(question, TABLE_KINDS[kind], place)}
 
 
 def test_a_count_of_people_is_tight_by_every_method():
@@ -41,18 +40,18 @@ def test_private_keys_are_not_replayed_and_large_worlds_not_listed():
     assert found["replay"] is None
     assert found["exact"] is None
     assert found["sampled"]["verdict"] == "no power"
-    traced = inquiry._trace(Question("mean", ", by private keys"), KINDS[0], 3)
+    traced = question_case._trace(Question("mean", ", by private keys"), TABLE_KINDS[0], 3)
     assert traced["twin"], traced
 
 
 def test_a_question_is_asked_of_every_kind_and_pair(monkeypatch):
-    monkeypatch.setattr(inquiry, "questions", lambda *_: iter([Question("count"), Question("odd", problem="nobody knows")]))
-    found = list(inquiry.question_cases(Effort()))
-    assert len(found) == 4 * (1 + 1 + 3 * inquiry.SAMPLED) + 4
-    every = inquiry._trace_all(Question("count"), KINDS[0], Effort())
+    monkeypatch.setattr(question_case, "questions", lambda *_: iter([Question("count"), Question("odd", problem="nobody knows")]))
+    found = list(question_case.question_cases(Effort()))
+    assert len(found) == 4 * (1 + 1 + 3 * question_case.SAMPLED) + 4
+    every = question_case._trace_all(Question("count"), TABLE_KINDS[0], Effort())
     assert every["walked"] == len(PAIRS)
-    assert inquiry._trace_all(Question("count"), KINDS[0], QUICK)["walked"] < len(PAIRS)  # until the twin is caught
+    assert question_case._trace_all(Question("count"), TABLE_KINDS[0], QUICK)["walked"] < len(PAIRS)  # until the twin is caught
     assert every["twin"]
     assert sum(case.run(QUICK) == {"verdict": UNKNOWN, "witness": "nobody knows"} for case in found if case.subject == "odd") == 4
-    certificate = partial(inquiry._certify, Question("count"), KINDS[0])
+    certificate = partial(question_case._certify, Question("count"), TABLE_KINDS[0])
     assert certificate(QUICK)["verdict"] == "consistent"

@@ -13,10 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from sordino.lab.conversation import Conversation, opened
 from sordino.lab.finding import CONSISTENT, REFUTED, exit_code, plain
-from sordino.lab.pathwise import Trace, pathwise
-from sordino.lab.recording import Recording, Step, record
+from sordino.lab.pathwise import PathTrace, pathwise
+from sordino.lab.recording import Conversation, RecordedStep, Recording, opened, record
 from sordino.noise import draw
 from sordino.pictures import Picture, ladder
 from sordino.privacy.discrete import Bernoulli, Categorical
@@ -55,7 +54,7 @@ class Replay:
     recording: Recording
     differences: tuple[str, ...]
     moves: tuple[Move, ...] = ()
-    spent: Trace | None = None
+    spent: PathTrace | None = None
     confidence: float = 1.0
 
     @property
@@ -118,7 +117,7 @@ def replay(mechanism: Any, d0: Any, d1: Any, *, draw: Draw = draw, priced: bool 
     return Replay(first, tuple(differences), tuple(moves), cost)
 
 
-def _told(mechanism: Any, d0: Any, d1: Any, options: dict[str, Any]) -> Trace:
+def _told(mechanism: Any, d0: Any, d1: Any, options: dict[str, Any]) -> PathTrace:
     with opened(mechanism, d0, **options) as one, opened(mechanism, d1, **options) as other:
         return pathwise(one, other, one[0].cost if isinstance(one[0], Conversation) else one[0].certificate().cost)
 
@@ -134,7 +133,7 @@ def _claim(held: Any) -> tuple[float, float]:
     return float(cost.epsilon), float(cost.delta)
 
 
-def _pinned(law: Any, step: Step | None) -> Any:
+def _pinned(law: Any, step: RecordedStep | None) -> Any:
     if step is None:
         raise LookupError("a draw that was not recorded")
     if isinstance(law, Categorical):  # a choice among private cells; what leaves is drawn inside the cell

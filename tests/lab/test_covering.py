@@ -14,7 +14,7 @@ import pytest
 
 import sordino as sd
 from sordino.errors import QueryError
-from sordino.lab.interval import LEAST, coverage, covered, quantile_of
+from sordino.lab.covering import LEAST, coverage, covered, quantile_of
 from sordino.session.twin import conversations
 
 ROOT = Path(__file__).parents[2]
@@ -59,7 +59,7 @@ def test_an_interval_that_is_too_short_is_seen():
 
 
 def test_ranks_that_are_too_few_are_seen():
-    from sordino.lab.interval import _Judged, _Values
+    from sordino.lab.covering import _Judged, _Values
 
     x, table = incomes()
     with table:

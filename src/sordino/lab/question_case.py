@@ -9,12 +9,11 @@ from fractions import Fraction
 from functools import cache, partial
 
 from sordino.errors import QueryError
-from sordino.lab.case import Case, Effort, Found, certified, listed, powered, replayed, sampled, traced, unaudited, until
-from sordino.lab.conversation import Conversation, reading
+from sordino.lab.case import AuditCase, Effort, Found, certified, listed, powered, replayed, sampled, traced, unaudited, until
 from sordino.lab.finding import CONSISTENT, REFUTED
 from sordino.lab.pathwise import pathwise
-from sordino.lab.population import KINDS, PAIRS, Kind, Pair, declared, sides
-from sordino.lab.question import Question, questions
+from sordino.lab.question import PAIRS, TABLE_KINDS, Kind, Question, TablePair, declared, questions, sides
+from sordino.lab.recording import Conversation, reading
 from sordino.mechanisms.stable_histogram import StableHistogram
 from sordino.noise import draw
 from sordino.session.query import Query
@@ -30,11 +29,11 @@ PRICE = Fraction(1)
 SAMPLED = 3  # pairs that are sampled, too; the others are traced
 
 
-def question_cases(effort: Effort) -> Iterator[Case]:
+def question_cases(effort: Effort) -> Iterator[AuditCase]:
     """Every question this package can answer, people and rows, both relations, hostile neighbours."""
-    for kind in KINDS[: effort.kinds]:
+    for kind in TABLE_KINDS[: effort.kinds]:
         for question in questions(_tables(PAIRS[0], kind)[0], PRICE, DELTA):
-            make = partial(Case, "statistic", str(question), f"{float(PRICE):.4g}")
+            make = partial(AuditCase, "statistic", str(question), f"{float(PRICE):.4g}")
             if question.problem:
                 yield make(f"{kind.name}: cannot be asked", "sampled", partial(unaudited, question.problem))
                 continue
@@ -46,7 +45,7 @@ def question_cases(effort: Effort) -> Iterator[Case]:
 
 
 @cache
-def _tables(pair: Pair, kind: Kind) -> tuple[Table, Table]:
+def _tables(pair: TablePair, kind: Kind) -> tuple[Table, Table]:
     one, other = (table(rows, **declared(kind)) for rows in sides(pair, kind))
     return one, other
 
@@ -99,7 +98,7 @@ def _replay(question: Question, kind: Kind, place: int, effort: Effort) -> Found
 
 def _trace_all(question: Question, kind: Kind, effort: Effort) -> Found:
     """Every pair; where one kind is audited rows come next: a person in several groups pays for all, and few bounds bind in each."""
-    kinds = dict.fromkeys([kind, KINDS[1]] if effort.kinds == 1 else [kind])
+    kinds = dict.fromkeys([kind, TABLE_KINDS[1]] if effort.kinds == 1 else [kind])
     chosen = [(held, place) for held in kinds for place, pair in enumerate(PAIRS) if pair.fits(held)]
     if question.place.startswith(", by"):
         chosen.sort(key=lambda item: item[0] is kind)

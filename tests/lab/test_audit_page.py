@@ -1,7 +1,7 @@
 """The page of a campaign says what was done, shows the worst neighbour of every subject, and hides nothing that went wrong."""
 
+from sordino.lab.audit_page import picture, text, write
 from sordino.lab.case import QUICK
-from sordino.lab.dossier import picture, text, write
 
 
 def item(method, found, *, pair="one", verdict="consistent", part="mechanism", subject="Laplace()", epsilon="1"):
