@@ -11,7 +11,7 @@ import pytest
 
 import sordino as sd
 from sordino.cli import main
-from sordino.course.export import SITE
+from sordino.course.writing import SITE
 from sordino.sensitivity import influence
 from sordino.sensitivity.location import Location, Ramps, read_curve
 

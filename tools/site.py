@@ -22,7 +22,7 @@ def on_files(files: Any, *, config: Any) -> Any:
     """Put the course beside the documents, so that a page can link to a picture one can play with."""
     from mkdocs.structure.files import File
 
-    from sordino.course.export import SITE
+    from sordino.course.writing import SITE
 
     for file in sorted(SITE.iterdir()):
         files.append(File.generated(config, f"learn/{file.name}", abs_src_path=str(file)))

@@ -209,7 +209,7 @@ def main(*, as_json: bool = False) -> None:
 
 def _course() -> None:
     """Where to see why: the best page first. The files are in the package, so they open without a server."""
-    from sordino.course.export import SITE
+    from sordino.course.writing import SITE
 
     print("\nWhy it works, with pictures you can drag: five lectures, sixteen pages")
     print(f"  sordino learn --open   or open {(SITE / FIRST).as_uri()}")

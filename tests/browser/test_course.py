@@ -17,9 +17,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from sordino.course.export import export
 from sordino.course.lecture import LECTURES
 from sordino.course.lessons import LESSONS, lesson
+from sordino.course.writing import export
 
 SETTINGS = 200 if os.environ.get("SORDINO_AUDIT") == "full" else 20
 SHOTS = Path(__file__).parent.parent.parent / "docs" / "img"

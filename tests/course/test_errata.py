@@ -9,7 +9,7 @@ from scipy.stats import norm
 
 import sordino as sd
 from sordino.course import errata, misprint
-from sordino.course.erratum import ORDER, figure
+from sordino.course.errata import ORDER, figure
 from sordino.course.textbook import verdicts
 from sordino.course.textbook.estimator import descent, plug_in, ridge_bound
 

@@ -12,12 +12,10 @@ import pytest
 
 import sordino as sd
 from sordino.cli import main
-from sordino.course.export import SITE, export, files
+from sordino.course.errata import PASSAGES
 from sordino.course.lecture import LECTURES
 from sordino.course.lessons import LESSONS, lesson
-from sordino.course.mathml import formula
-from sordino.course.passage import PASSAGES
-from sordino.course.writing import pages
+from sordino.course.writing import SITE, export, files, formula, pages
 from sordino.errors import QueryError
 from sordino.lab.exploitation import Exploitation
 

@@ -9,7 +9,7 @@ import logging
 import httpx
 import pytest
 
-from sordino.course.export import files
+from sordino.course.writing import files
 from sordino.server.app import create_classroom
 from sordino.server.problem import Refusal
 from sordino.server.room import LASTS, MOST, ROOMS, Rooms

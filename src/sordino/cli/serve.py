@@ -69,7 +69,7 @@ def learn(
     Example: sordino learn --export course
     """
     if export is not None:
-        from sordino.course.export import export as copied
+        from sordino.course.writing import export as copied
 
         written = copied(export)
         door.say(f"wrote {len(written)} files; open {export / 'index.html'}", {"files": len(written), "start": str(export / "index.html")})

@@ -9,8 +9,20 @@ from typing import Any
 from sordino.pictures import Picture
 
 __all__ = [
-    "Exercise", "Guess", "Knob", "Lesson", "Numbers", "choice", "delta_knob", "epsilon_knob", "log", "number", "relation_knob", "switch",
-    "values", "whole",
+    "Exercise",
+    "Knob",
+    "Lesson",
+    "LessonGuess",
+    "Numbers",
+    "choice",
+    "delta_knob",
+    "epsilon_knob",
+    "log",
+    "number",
+    "relation_knob",
+    "switch",
+    "values",
+    "whole",
 ]  # fmt: skip
 
 Numbers = Mapping[str, Any]
@@ -69,7 +81,7 @@ def relation_knob(label: str = "neighbours") -> Knob:
 
 
 @dataclass(frozen=True)
-class Guess:
+class LessonGuess:
     """What the reader guesses before the picture is uncovered; `ghost` is the chart and the axis on which the guess stays."""
 
     question: str
@@ -99,7 +111,7 @@ class Lesson:
     knobs: tuple[Knob, ...]
     numbers: Callable[..., Numbers]
     shown: Mapping[str, str]
-    guess: Guess
+    guess: LessonGuess
     words: str
     symbols: tuple[str, ...]
     aha: str

@@ -1,4 +1,9 @@
-"""The course's pages, written from lessons, lectures and errata: `python -m sordino.course.writing` puts them into the package."""
+"""The course's pages, written from lessons, lectures and errata: `python -m sordino.course.writing` puts them into the package.
+
+Formulas as people type them, as MathML: x_{i}, e^{−t}, frac{a}{b}, sqrt{a}; everything else is letters, numbers and signs.
+
+Where the course's files lie, and how they get to a folder of one's own. Nothing is computed here.
+"""
 
 from __future__ import annotations
 
@@ -7,21 +12,96 @@ import io
 import json
 import math
 import re
+import shutil
 from collections.abc import Mapping
 from dataclasses import asdict
 from functools import cache
 from html import escape
+from pathlib import Path
 from typing import Any
 
-from sordino.course.erratum import Erratum
-from sordino.course.export import SITE
+from sordino.course.errata import PASSAGES, Erratum
 from sordino.course.lecture import LECTURES, Lecture
 from sordino.course.lesson import Exercise, Knob, Lesson
 from sordino.course.lessons import LESSONS, lesson
-from sordino.course.mathml import formula
-from sordino.course.passage import PASSAGES
+from sordino.errors import QueryError
 
-__all__ = ["pages"]
+__all__ = ["SITE", "export", "files", "formula", "pages"]
+
+_TOKEN = re.compile(r"frac(?={)|sqrt(?={)|[0-9]+(?:\.[0-9]+)?|[A-Za-z]{2,}|[^\W\d_][̂′]*|\S|\s+")
+NAMED = ("ln", "max", "min", "tanh", "Var", "Lap")
+_SCRIPTS = {"_": "msub", "^": "msup"}
+
+
+class _Reader:
+    """One pass over the tokens; `{` opens a group only after ^, _, frac or sqrt, and is a sign elsewhere."""
+
+    def __init__(self, text: str) -> None:
+        self.tokens, self.at = _TOKEN.findall(text), 0
+
+    def row(self, stop: str | None = None) -> str:
+        out: list[str] = []
+        while self.at < len(self.tokens):
+            token = self.tokens[self.at]
+            self.at += 1
+            if token == stop:
+                break
+            if token in _SCRIPTS:
+                base = out.pop() if out else "<mrow></mrow>"
+                out.append(f"<{_SCRIPTS[token]}>{base}{self.group()}</{_SCRIPTS[token]}>")
+            elif token == "frac":
+                out.append(f"<mfrac>{self.group()}{self.group()}</mfrac>")
+            elif token == "sqrt":
+                out.append(f"<msqrt>{self.group()}</msqrt>")
+            elif token == "{":
+                out.append(f"<mrow><mo>{{</mo>{self.row('}')}<mo>}}</mo></mrow>")
+            elif not token.isspace():
+                out.append(_leaf(token))
+        return "".join(out)
+
+    def group(self) -> str:
+        if self.at < len(self.tokens) and self.tokens[self.at] == "{":
+            self.at += 1
+            return f"<mrow>{self.row('}')}</mrow>"
+        self.at += 1
+        return _leaf(self.tokens[self.at - 1])
+
+
+def _leaf(token: str) -> str:
+    if token[0].isdigit():
+        return f"<mn>{token}</mn>"
+    if len(token) > 1 and token.isascii():
+        return f'<mi mathvariant="normal">{token}</mi>' if token in NAMED else f"<mtext> {token} </mtext>"
+    plain = ' stretchy="false"' if token in "()|⌊⌋⌈⌉" else ""  # a bracket around one line need not grow
+    return f"<mi>{escape(token)}</mi>" if token[0].isalpha() else f"<mo{plain}>{escape(token)}</mo>"
+
+
+def formula(text: str) -> str:
+    """The formula as a MathML block, with the typed text for those who read it aloud."""
+    head = f'<math xmlns="http://www.w3.org/1998/Math/MathML" display="block" alttext="{escape(text)}">'
+    return f"{head}<mrow>{_Reader(text).row()}</mrow></math>"
+
+
+SITE = Path(__file__).parent / "site"
+KINDS = {
+    ".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
+    ".svg": "image/svg+xml",
+}  # fmt: skip
+
+
+def files() -> dict[str, tuple[bytes, str]]:
+    """Every file of the course by name: its bytes and its media type."""
+    return {file.name: (file.read_bytes(), KINDS[file.suffix]) for file in sorted(SITE.iterdir()) if file.suffix in KINDS}
+
+
+def export(folder: str | Path) -> list[Path]:
+    """Copy the course into a folder; its index.html opens from disk, without any server."""
+    place = Path(folder)
+    if place.exists() and not place.is_dir():
+        raise QueryError("SRD-205", f"{place} is a file.", "Name a folder.")
+    place.mkdir(parents=True, exist_ok=True)
+    return [Path(shutil.copyfile(SITE / name, place / name)) for name in files()]
+
 
 # what a neighbour is, on the pages without a knob for it
 NEIGHBOURS = {

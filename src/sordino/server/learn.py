@@ -10,7 +10,7 @@ from hashlib import sha256
 from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
 
-from sordino.course.export import files
+from sordino.course.writing import files
 from sordino.server.problem import Refusal
 from sordino.server.room import Rooms
 

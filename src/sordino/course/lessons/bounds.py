@@ -10,8 +10,8 @@ import numpy as np
 
 from sordino.course.lesson import (
     Exercise,
-    Guess,
     Lesson,
+    LessonGuess,
     Numbers,
     choice,
     delta_knob,
@@ -91,7 +91,7 @@ PROPOSE = Lesson(
         "epsilon": "price, ε₁ + ε₂",
         "sd": "standard deviation of a release",
     },
-    Guess("501 people on a hill, B = 2, ε₁ = 0.5. How often does the noisy test pass?", "pass", (1, "y")),
+    LessonGuess("501 people on a hill, B = 2, ε₁ = 0.5. How often does the noisy test pass?", "pass", (1, "y")),
     "{d} people must change before one person can move the median by more than {B}; the test at T {T} passes with {pass}. It costs {epsilon} either way.",
     (
         "d = min {k: A(k) > B}",
@@ -165,7 +165,7 @@ MODE = Lesson(
         "printed": "chance, lead as distance, as printed",
         "certain": "distance for 99%",
     },
-    Guess("The leader is ahead by 15, ε = 1, δ = 1e-6. How often is it named, at best?", "optimal", (1, "y")),
+    LessonGuess("The leader is ahead by 15, ε = 1, δ = 1e-6. How often is it named, at best?", "optimal", (1, "y")),
     "{winner} leads by {lead}; {need} rows can change that, so the distance is {d} and the truth is told with probability {optimal}.",
     (
         "need = lead (+ 1 if the rival loses ties)",
@@ -236,7 +236,7 @@ HISTOGRAM = Lesson(
         "stable": "worst error with 95%, stable",
         "laplace": "worst error with 95%, noise on every key",
     },
-    Guess("ε = 1, δ = 1e-6. From which count on does a key appear with 99%?", "least"),
+    LessonGuess("ε = 1, δ = 1e-6. From which count on does a key appear with 99%?", "least"),
     "Keys appear from a noisy count of {t} on, and with 99% from {least} rows; the worst error is {stable}, against {laplace} for noise on all {k} keys.",
     (
         "shown if count + K ≥ t, K discrete Laplace of scale b",

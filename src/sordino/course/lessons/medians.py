@@ -10,8 +10,8 @@ import numpy as np
 
 from sordino.course.lesson import (
     Exercise,
-    Guess,
     Lesson,
+    LessonGuess,
     Numbers,
     choice,
     delta_knob,
@@ -73,7 +73,7 @@ MEDIAN = Lesson(
         "as_printed": "the last formula as printed, ε = 1",
         "rungs": "A(k), k = 0, 1, 2, …",
     },
-    Guess(
+    LessonGuess(
         "One person here moves the median by at most 6, in the worst table by 100. What is the smooth sensitivity at β = 0.25?",
         "smooth",
         (1, "y"),
@@ -134,7 +134,7 @@ WHICH = Lesson(
         "rounds20": "of 20 rounds",
         "limit": "the limit at ε",
     },
-    Guess("Both medians are 0. From one noisy answer, how often does the best rule name the right table?", "best", (1, "x")),
+    LessonGuess("Both medians are 0. From one noisy answer, how often does the best rule name the right table?", "best", (1, "x")),
     "With noise by the {noise} the best rule is right in {best} of all cases; ε {epsilon} allows at most {limit}.",
     ("median(x) = median(x′) = 0", "best = frac{1}{2} + frac{1}{4} ∫ |p − q|", "limit = frac{e^{ε}}{1 + e^{ε}}"),
     "Not the answer talks but its loudness.",
@@ -209,7 +209,7 @@ ADMISSIBLE = Lesson(
         "note": "λ of Lemma 13.3",
         "product": "largest loss of d copies, constants of Lemma 13.2",
     },
-    Guess("Laplace noise, ε = 1, δ = 1e-6. By how much (λ) may it be stretched?", "beta", (2, "x")),
+    LessonGuess("Laplace noise, ε = 1, δ = 1e-6. By how much (λ) may it be stretched?", "beta", (2, "x")),
     "Slid by {slide} it leaves δ {slid}, stretched by λ {lambda} δ {dilated}; {allowed} is allowed, so λ may be {beta} and no more.",
     (
         "P(Z ∈ S) ≤ e^{ε/2} P(Z ∈ S + Δ) + frac{δ}{2}",

@@ -7,7 +7,19 @@ from fractions import Fraction
 
 import numpy as np
 
-from sordino.course.lesson import Exercise, Guess, Lesson, Numbers, choice, delta_knob, epsilon_knob, number, relation_knob, values, whole
+from sordino.course.lesson import (
+    Exercise,
+    Lesson,
+    LessonGuess,
+    Numbers,
+    choice,
+    delta_knob,
+    epsilon_knob,
+    number,
+    relation_knob,
+    values,
+    whole,
+)
 from sordino.course.lessons.medians import DOTS
 from sordino.mechanisms import QuantileExponential
 from sordino.mechanisms.gaussian import largest_mu
@@ -56,7 +68,7 @@ LAPLACE = Lesson(
         "sup": "largest loss",
         "delta": "δ at ε",
     },
-    Guess("The mean of 100 bits at ε = 1. Within what ± does it fall, 95 times in 100?", "half"),
+    LessonGuess("The mean of 100 bits at ε = 1. Within what ± does it fall, 95 times in 100?", "half"),
     "The mean of {n} bits at ε {epsilon} is right to within ±{half}, 95 times in 100; largest loss {sup}, δ at ε {delta}.",
     ("b = frac{1}{n ε}", "P(|Z| > t) = e^{−t/b}", "L(z) = frac{|z − μ′| − |z − μ|}{b} ≤ ε"),
     "The loss climbs to ε and stops there, because a distance to one point differs from that to another by at most their gap. That is the proof.",
@@ -126,7 +138,7 @@ DIMENSION = Lesson(
         "l1": "a person's length in L1",
         "l2": "a person's length in L2",
     },
-    Guess("One person has a bit in each of d numbers. From which d on is Gaussian noise smaller?", "first", (0, "x")),
+    LessonGuess("One person has a bit in each of d numbers. From which d on is Gaussian noise smaller?", "first", (0, "x")),
     "At d = {d}, Laplace noise errs by {laplace} and Gaussian noise by {gauss}; for a person in all numbers the Gaussian wins from {first} on.",
     (
         "bits: frac{sqrt{2} d}{ε} against sqrt{d} σ",
@@ -210,7 +222,7 @@ HAT = Lesson(
         "smooth_error": "mean error with smooth noise, for the median",
         "global_error": "mean error with global noise",
     },
-    Guess("A number from 0 to 100 is drawn, weighted by its distance in ranks, ε = 1. How often is it between 38 and 52?", "between"),
+    LessonGuess("A number from 0 to 100 is drawn, weighted by its distance in ranks, ε = 1. How often is it between 38 and 52?", "between"),
     "The value drawn lies between 38 and 52 with probability {between}; it errs by {error} on average, smooth noise by {smooth_error}.",
     ("u(y) = −max(0, #{x < y} − q n, q n − #{x ≤ y})", "P(y) ∼ e^{ε u(y)/(2Δ)}, Δ = max(q, 1 − q)"),
     "Near in rank, not in value: where rows are dense a small distance in ranks is a tiny one in value.",

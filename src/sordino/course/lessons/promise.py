@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sordino.course.lesson import Exercise, Guess, Lesson, Numbers, delta_knob, epsilon_knob, number, values, whole
+from sordino.course.lesson import Exercise, Lesson, LessonGuess, Numbers, delta_knob, epsilon_knob, number, values, whole
 from sordino.mechanisms import RandomizedResponse
 from sordino.pictures import lines
 from sordino.privacy import Cost, GaussianLaw, compose
@@ -56,7 +56,7 @@ LOSS = Lesson(
         "delta_back": "δ at this ε, the other way round",
         "tail": "chance that the loss exceeds ε",
     },
-    Guess("Answer a comes with 0.4 on the table and 0.25 beside it. How much δ is left at ε = 0.3?", "delta", (2, "y")),
+    LessonGuess("Answer a comes with 0.4 on the table and 0.25 beside it. How much δ is left at ε = 0.3?", "delta", (2, "y")),
     "The largest loss is {pure}, so these two laws are {pure}-private and not less. At ε {epsilon} they leave δ {delta}.",
     ("L(y) = ln frac{P(y)}{Q(y)}", "δ(ε) = ∑_{y} (P(y) − e^{ε} Q(y))_{+}"),
     "Without δ, the worst event, the worst point and the largest loss are one thing. With δ they part: only the event counts.",
@@ -109,7 +109,7 @@ RESPONSE = Lesson(
         "sd": "standard deviation of the estimate",
         "half": "95% of classes lie within ±",
     },
-    Guess("300 people flip two coins each. Within what ± of the truth is the estimate, 95 times in 100?", "half"),
+    LessonGuess("300 people flip two coins each. Within what ± of the truth is the estimate, 95 times in 100?", "half"),
     "Each report is true with chance {keep}, so it can be held against nobody; {n} of them give the share to within ±{half}.",
     ("p = frac{e^{ε}}{1 + e^{ε}}", "f̂ = frac{s − 1 + p}{2p − 1}", "Var f̂ = frac{p(1 − p)}{n (2p − 1)^{2}}"),
     "No report can be held against anyone, and the sum is nearly true.",
@@ -150,7 +150,7 @@ DELTA = Lesson(
     (number("sigma", "σ, noise of a statistic that one person moves by 1", 4.2247, 0.2, 10, 0.0001), epsilon_knob()),
     excess,
     {"mu": "μ = 1/σ", "tail": "P(loss > ε)", "delta": "δ", "ratio": "how many times P(loss > ε) is δ"},
-    Guess("σ = 4.2247 is exactly (1, 1e-6)-private. How often does the loss exceed 1?", "tail"),
+    LessonGuess("σ = 4.2247 is exactly (1, 1e-6)-private. How often does the loss exceed 1?", "tail"),
     "The loss exceeds {epsilon} with probability {tail}, {ratio} times δ, which is {delta}: beyond ε only the excess counts.",
     ("L ∼ N(frac{μ^{2}}{2}, μ^{2}), μ = frac{1}{σ}", "δ = Φ(frac{μ}{2} − frac{ε}{μ}) − e^{ε} Φ(−frac{μ}{2} − frac{ε}{μ})"),
     "Beyond ε only the excess counts: a loss just above ε adds almost nothing to δ.",
@@ -229,7 +229,7 @@ COMPOSITION = Lesson(
         "fit": "answers under the cap, added up",
         "left": "left under the cap",
     },
-    Guess("A hundred answers at ε 0.1 each, δ one in a million. What do they cost together, exactly?", "exact", (0, "y")),
+    LessonGuess("A hundred answers at ε 0.1 each, δ one in a million. What do they cost together, exactly?", "exact", (0, "y")),
     "{k} answers at {e0} cost {sum} by adding, {zcdp} by zCDP and exactly {exact}; a cap of {cap} lets {fit} pass.",
     (
         "ρ = k ε_{0} tanh frac{ε_{0}}{2}",

@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from sordino.course.lesson import Exercise, Guess, Lesson, Numbers, choice, epsilon_knob, log, number, whole
+from sordino.course.lesson import Exercise, Lesson, LessonGuess, Numbers, choice, epsilon_knob, log, number, whole
 from sordino.course.lessons.noise import gaussian_sigma
 from sordino.lab.exploitation import reachable
 from sordino.lab.unique import how_unique
@@ -53,7 +53,7 @@ OUTLIER = Lesson(
         "efficiency": "efficiency against the mean",
         "slope": "least-squares slope with the row at x = 1 (1 without it)",
     },
-    Guess("The row sits at 0. Where is Huber’s estimate when it is dragged to 50?", "huber"),
+    LessonGuess("The row sits at 0. Where is Huber’s estimate when it is dragged to 50?", "huber"),
     "With the row at {row} the mean is {mean}, Huber’s estimate {huber} and the median {median}.",
     ("∑ ψ(x_{i} − T) = 0, ψ(u) = max(−c, min(c, u))", "IF(x) = frac{ψ(x)}{P(|Z| ≤ c)}", "GES = frac{c}{P(|Z| ≤ c)}"),
     "Robust: a row moves little here. Private: a row moves little at every table.",
@@ -124,7 +124,7 @@ DESCENT = Lesson(
         "best_rmse": "typical error there",
         "share": "share of rows not clipped",
     },
-    Guess("500 people, ε = 1, start 2 off. How many steps are best?", "best", (1, "x")),
+    LessonGuess("500 people, ε = 1, start 2 off. How many steps are best?", "best", (1, "x")),
     "{T} steps need noise {scale} each and end {rmse} off; {best} steps would end {best_rmse} off.",
     (
         "μ_{k} = μ_{k−1} + frac{η}{n} (∑ ψ(x_{i} − μ_{k−1}) + Lap(frac{s T}{ε}))",
@@ -214,7 +214,7 @@ ATTACKS = Lesson(
         "told": "0 or 1 told from low bits, simulated",
         "wrong": "told wrongly",
     },
-    Guess("64 secret bits, 256 sums over random subsets, each with noise σ = 2. What share of the bits is told right?", "right"),
+    LessonGuess("64 secret bits, 256 sums over random subsets, each with noise σ = 2. What share of the bits is told right?", "right"),
     "Among {N} people somebody aged {age} is alone with probability {alone}; members are traced with {auc}, private averages {auc_private}; "
     "of 64 bits {right} are reconstructed, privately {right_private}.",
     (
