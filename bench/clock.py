@@ -36,7 +36,7 @@ import duckdb
 import numpy as np
 from scipy.stats import rankdata
 
-from sordino.server.token import Tokens
+from sordino.server.auth import Tokens
 
 CAP = 3
 FLOOR = "0.0003"  # a ten-thousandth of the cap

@@ -26,8 +26,8 @@ import duckdb
 
 import sordino as sd
 from ledger import spends
-from sordino.server.plan import Plan
-from sordino.server.token import Tokens
+from sordino.server.auth import Tokens
+from sordino.server.datasets import PlannedQuestion
 
 EACH, PAID = Fraction(1, 1000), 2_000
 PATIENCE, SHARE = 0.1, 0.25  # seconds for a price list, 99 times in 100; of the ledger's own rate
@@ -51,10 +51,10 @@ age = {{ type = "int", bounds = [0, 120] }}
 def serve(file: str, port: int) -> None:
     """The server as the command line starts it, without deadlines and without a limit on how often one may ask."""
     from sordino.cli.serve import _run, _write_log
-    from sordino.server.app import Limits, create_app
+    from sordino.server.app import ServerLimits, create_app
 
     _write_log(Path(file).with_suffix(".log"))
-    _run(create_app(file, limits=Limits(rate=1e9, burst=1e9, deadline=0)), "127.0.0.1", port, "datasets")
+    _run(create_app(file, limits=ServerLimits(rate=1e9, burst=1e9, deadline=0)), "127.0.0.1", port, "datasets")
 
 
 class Served:
@@ -112,7 +112,7 @@ class Analyst:
 
 
 def question(number: int) -> str:
-    return Plan("bench", f"SELECT COUNT(*) AS n FROM t WHERE age < {10 + number % 100}").id
+    return PlannedQuestion("bench", f"SELECT COUNT(*) AS n FROM t WHERE age < {10 + number % 100}").id
 
 
 def everybody(people: list[Analyst], work: Callable[[int, Analyst], None]) -> float:
@@ -188,7 +188,7 @@ def in_process(folder: Path, seconds: float = 3.0) -> float:
     shutil.copy(folder / "bench.parquet", folder / "alone.parquet")  # data have one ledger
     file.write_text(DATASET.format(cap=1_000_000).replace("bench", "alone"), encoding="utf-8")
     with sd.open(file) as opened:
-        asked = [opened.sql(Plan.of(question(number)).sql) for number in range(100)]
+        asked = [opened.sql(PlannedQuestion.of(question(number)).sql) for number in range(100)]
         for query in asked:
             query.release(epsilon=str(float(EACH)), fresh=True)
         done, begin = 0, time.perf_counter()

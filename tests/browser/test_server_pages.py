@@ -14,7 +14,7 @@ from playwright.sync_api import expect
 
 from server.hall import write
 from server.process import Process
-from sordino.server.token import Tokens
+from sordino.server.auth import Tokens
 
 SHOTS = Path(__file__).parent.parent.parent / "docs" / "img"
 SEX = "SELECT sex, COUNT(*) AS n FROM admissions GROUP BY sex"

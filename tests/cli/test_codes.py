@@ -12,7 +12,7 @@ from tests.server.hall import Visitor, write
 import sordino as sd
 from sordino.cli import main
 from sordino.errors import CODES, FIXES
-from sordino.server.app import Limits
+from sordino.server.app import ServerLimits
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
@@ -57,14 +57,14 @@ REQUESTS = {
     "SRD-501": (lambda hall, _: hall.ask("GET", "/v1/datasets"), {}),
     "SRD-502": (lambda hall, token: hall.ask("GET", "/v1/ledger", token), {}),
     "SRD-503": (lambda hall, token: hall.ask("POST", "/v1/plans", token, json={"question": 1}), {}),
-    "SRD-504": (twice, {"limits": Limits(rate=0.001, burst=1, deadline=0)}),
+    "SRD-504": (twice, {"limits": ServerLimits(rate=0.001, burst=1, deadline=0)}),
     "SRD-505": (lambda hall, token: hall.ask("GET", "/v1/plans/none/preview", token), {}),
-    "SRD-506": (released, {"limits": Limits(rate=1_000, burst=1_000, patience=0, deadline=0)}),
+    "SRD-506": (released, {"limits": ServerLimits(rate=1_000, burst=1_000, patience=0, deadline=0)}),
     "SRD-507": (released, {"execute": fails}),
     "SRD-508": (released, {}),
     "SRD-509": (denied, {}),
     "SRD-305": (lambda hall, token: hall.pay(token, "SELECT COUNT(*) FROM admissions", "monday", epsilon="0.00001"), {}),
-    "SRD-510": (lambda hall, token: hall.pay(token, LONG, "monday", epsilon="0.5"), {"limits": Limits()}),
+    "SRD-510": (lambda hall, token: hall.pay(token, LONG, "monday", epsilon="0.5"), {"limits": ServerLimits()}),
     "SRD-511": (paused, {}),
 }
 

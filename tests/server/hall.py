@@ -10,8 +10,8 @@ from typing import Any
 import httpx
 import numpy as np
 
-from sordino.server.app import Limits, create_app
-from sordino.server.token import Tokens
+from sordino.server.app import ServerLimits, create_app
+from sordino.server.auth import Tokens
 
 HOME = "https://testserver"
 DATASET = """
@@ -44,7 +44,7 @@ ward = {{ type = "cat", keys = "private" }}
 deadline_ms = {deadline}
 {approve}
 """
-QUICK = Limits(rate=10_000, burst=10_000, deadline=0)  # answers leave when they are ready
+QUICK = ServerLimits(rate=10_000, burst=10_000, deadline=0)  # answers leave when they are ready
 PURSES = "[budget.analysts]\namina = { epsilon = 2 }\nbela = { epsilon = 0.5 }\nowner = { epsilon = 1 }"
 
 

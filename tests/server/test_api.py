@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from sordino.server.app import Limits
+from sordino.server.app import ServerLimits
 from sordino.session.release import Release
 
 from .hall import Visitor, write
@@ -215,7 +215,7 @@ def test_a_release_that_takes_too_long_goes_on_and_is_found_under_the_same_key(t
         gate.wait(20)
         return execute(*given, **named)
 
-    hall = Visitor(write(tmp_path), execute=slow, limits=Limits(rate=1000, burst=1000, patience=0.05, deadline=0))
+    hall = Visitor(write(tmp_path), execute=slow, limits=ServerLimits(rate=1000, burst=1000, patience=0.05, deadline=0))
     try:
         token = hall.token()
         late = hall.pay(token, COUNT, "k", epsilon="0.1")

@@ -12,7 +12,7 @@ import sordino as sd
 from sordino.errors import QueryError
 from sordino.plan.dataset import read_dataset
 from sordino.server.approval import MOST, Approval, Approvals
-from sordino.server.purse import set_purse, with_purse
+from sordino.server.owner_page import set_purse, with_purse
 
 from .hall import Visitor, write
 from .test_page import Browser

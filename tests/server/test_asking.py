@@ -10,9 +10,8 @@ import pytest
 from sordino.errors import QueryError
 from sordino.privacy.cost import Cost
 from sordino.server.app import create_classroom
-from sordino.server.asking import Slider, number
-from sordino.server.builder import built, unbuilt
-from sordino.server.comparison import compared
+from sordino.server.ask_page import Slider, built, number, unbuilt
+from sordino.server.result_page import compared
 from sordino.session.release import Paid, Release
 from sordino.summaries import Refused
 

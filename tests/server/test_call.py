@@ -9,7 +9,7 @@ import pytest
 import sordino as sd
 from sordino.errors import QueryError, SordinoError
 from sordino.remote.wording import VERBS, RemoteAsked, Words
-from sordino.server.call import Call, asked, is_call
+from sordino.server.wire import CallBody, asked, is_call
 from sordino.session.open_dataset import open_dataset
 
 from .hall import write
@@ -55,7 +55,7 @@ def opened(tmp_path_factory):
 
 def from_afar(opened, say):
     """Through the words of a remote table and the JSON of a request."""
-    return say(Words(RemoteAsked("admissions"), lambda said: asked(opened, Call.model_validate_json(json.dumps(said.call)).text)))
+    return say(Words(RemoteAsked("admissions"), lambda said: asked(opened, CallBody.model_validate_json(json.dumps(said.call)).text)))
 
 
 def test_every_verb_of_a_table_can_be_said_from_afar():

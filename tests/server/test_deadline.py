@@ -15,8 +15,8 @@ from scipy.stats import rankdata
 
 from engines.test_conformance import stored
 from ledger.conftest import POSTGRES, postgres  # noqa: F401
-from sordino.server import desk
-from sordino.server.app import Limits
+from sordino.server import release_request
+from sordino.server.app import ServerLimits
 from sordino.server.deadline import FACTOR, LATE, PLAIN, ROWS, plain, round_up, work
 from sordino.session.execute import execute, rehearse
 from sordino.session.open_dataset import open_dataset
@@ -28,7 +28,7 @@ HOURS = "SELECT count(*) FROM range(1000000000) a, range(1000000000) b WHERE has
 
 
 def timed(seconds):
-    return Limits(rate=10_000, burst=10_000, deadline=seconds)
+    return ServerLimits(rate=10_000, burst=10_000, deadline=seconds)
 
 
 def looking(look, clock):
@@ -124,7 +124,7 @@ def test_deadlines_scale_with_the_declared_deadline_and_the_declared_rows(tmp_pa
         folder.mkdir()
         file = write(folder, deadline=100)
         file.write_text(file.read_text().replace("size = 300", f"size = 300\nmost_rows = {rows}"))
-        with visited(file, limits=Limits()) as hall:
+        with visited(file, limits=ServerLimits()) as hall:
             house = hall.app.app.app.state.house
             for sql in (COUNT, "SELECT ward, COUNT(*) AS n FROM admissions GROUP BY ward"):
                 query = house.datasets["hospital"].sql(sql)
@@ -145,7 +145,7 @@ def test_deadlines_scale_with_the_declared_deadline_and_the_declared_rows(tmp_pa
 
 def test_a_question_dearer_than_the_owner_allows_is_refused_for_nothing_and_says_so_before(tmp_path):
     sums = ", ".join(f"SUM(CASE WHEN ward LIKE '%{'_' * 150}{i}%' THEN 1 ELSE 0 END) AS s{i}" for i in range(12))
-    with visited(write(tmp_path, deadline=1_000), limits=Limits()) as hall:
+    with visited(write(tmp_path, deadline=1_000), limits=ServerLimits()) as hall:
         token = hall.token()
         plan = hall.plan(token, f"SELECT {sums} FROM admissions")
         refused = hall.ask("POST", f"/v1/plans/{plan}/release", token, "k", json={"epsilon": 1})
@@ -160,7 +160,7 @@ def test_a_question_dearer_than_the_owner_allows_is_refused_for_nothing_and_says
 def test_what_the_owner_has_not_declared_has_a_fixed_default_and_a_line_at_the_start(tmp_path, caplog):
     file = write(tmp_path)
     file.write_text(file.read_text().replace("deadline_ms = 2000", ""))
-    with caplog.at_level(logging.INFO, "sordino.server"), visited(file, limits=Limits()) as hall:
+    with caplog.at_level(logging.INFO, "sordino.server"), visited(file, limits=ServerLimits()) as hall:
         assert deadlines(hall).plain_ms == PLAIN
     said = [line for record in caplog.records if (line := json.loads(record.getMessage()))["event"] == "undeclared"]
     assert [line["said"].split(":")[0] for line in said] == ["no deadline_ms is declared", "table admissions declares no most_rows"]
@@ -405,7 +405,7 @@ def test_a_second_release_of_one_analyst_waits_for_the_first_and_another_analyst
 
 
 def test_more_than_so_many_waiting_releases_of_one_analyst_are_turned_away(tmp_path, monkeypatch):
-    monkeypatch.setattr(desk, "QUEUE", 1)
+    monkeypatch.setattr(release_request, "QUEUE", 1)
     go = threading.Event()
 
     def slow(*given, **named):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from sordino.errors import QueryError
-from sordino.server.app import Limits
-from sordino.server.token import Tokens, digest
+from sordino.server.app import ServerLimits
+from sordino.server.auth import Tokens, digest
 
 from .hall import Still, Visitor, write
 
@@ -80,7 +80,7 @@ def test_names_roles_and_files_that_are_no_good_are_refused(tmp_path):
 
 def test_one_person_who_asks_too_often_waits_and_nobody_else_does(tmp_path):
     clock = Still()
-    hall = Visitor(write(tmp_path), clock=clock, limits=Limits(rate=0.5, burst=3, deadline=0))
+    hall = Visitor(write(tmp_path), clock=clock, limits=ServerLimits(rate=0.5, burst=3, deadline=0))
     try:
         amina, bela = hall.token("amina"), hall.token("bela")
         codes = [hall.ask("GET", "/v1/datasets", amina).status_code for _ in range(4)]

@@ -11,8 +11,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from sordino.server.app import Limits
-from sordino.server.intake import LARGEST, Intake
+from sordino.server.app import ServerLimits
+from sordino.server.clock import LARGEST, Intake
 from sordino.session.execute import execute
 
 from .hall import Visitor, write
@@ -80,7 +80,7 @@ def test_what_an_analyst_asks_beside_a_release_of_their_own_leaves_after_it_and_
         go.wait(20)
         return execute(*given, **named)
 
-    hall = Visitor(write(tmp_path), execute=slow, limits=Limits(rate=1_000, burst=1_000, deadline=0))
+    hall = Visitor(write(tmp_path), execute=slow, limits=ServerLimits(rate=1_000, burst=1_000, deadline=0))
     try:
         token, other = hall.token(), hall.token("bela")
         plan, order = hall.plan(token, COUNT), []

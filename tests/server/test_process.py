@@ -16,7 +16,7 @@ from sordino.cli import main
 from sordino.errors import BudgetExceeded, QueryError
 from sordino.ledger import read_ledger
 from sordino.remote import connect
-from sordino.server.token import Tokens
+from sordino.server.auth import Tokens
 
 from .hall import write
 from .process import Process

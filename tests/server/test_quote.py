@@ -6,8 +6,8 @@ import pytest
 
 from sordino.server import quote
 from sordino.server.deadline import Deadlines
-from sordino.server.gate import Floor, Rules
-from sordino.server.quote import Quotes, Terms
+from sordino.server.quote import Quotes, QuoteTerms
+from sordino.server.rules import Floor, Rules
 from sordino.session.open_dataset import open_dataset
 
 from .hall import Still, Visitor, write
@@ -33,37 +33,37 @@ def worked(monkeypatch):
 def test_a_price_list_is_worked_out_once_until_somebody_spends(opened, worked):
     clock = Still()
     kept, count, total = Quotes(clock, RULES), opened.sql(COUNT), opened.sql("SELECT SUM(age) AS s FROM admissions")
-    first = kept.of(count, Terms())
-    assert kept.young(count, Terms()) is kept.of(count, Terms()) is first
-    assert kept.of(count, Terms(within=40.0)).preview.best is not None
+    first = kept.of(count, QuoteTerms())
+    assert kept.young(count, QuoteTerms()) is kept.of(count, QuoteTerms()) is first
+    assert kept.of(count, QuoteTerms(within=40.0)).preview.best is not None
     clock.move(30)
-    assert kept.young(count, Terms()) is None
-    assert kept.of(count, Terms()) is first, "nobody spent anything"
+    assert kept.young(count, QuoteTerms()) is None
+    assert kept.of(count, QuoteTerms()) is first, "nobody spent anything"
     total.release(epsilon=1)
-    assert kept.of(count, Terms()) is first, "up to a second old"
+    assert kept.of(count, QuoteTerms()) is first, "up to a second old"
     clock.move(1)
-    again = kept.of(count, Terms())
+    again = kept.of(count, QuoteTerms())
     assert again.preview.lines[0].more < first.preview.lines[0].more
     clock.move(61)
-    assert kept.of(count, Terms()) is not again
+    assert kept.of(count, QuoteTerms()) is not again
     assert len(worked) == 4
 
 
 def test_an_answer_to_the_question_is_on_its_price_list_at_once(opened, worked):
     kept, count = Quotes(Still(), RULES), opened.sql(COUNT)
-    assert kept.of(count, Terms(within=40.0)).recorded is None
+    assert kept.of(count, QuoteTerms(within=40.0)).recorded is None
     made = count.release(within=40)
     kept.forget(count)
-    assert kept.of(count, Terms(within=40.0)).recorded == made.id
-    assert kept.of(count, Terms(epsilon=0.001)).recorded == made.id
+    assert kept.of(count, QuoteTerms(within=40.0)).recorded == made.id
+    assert kept.of(count, QuoteTerms(epsilon=0.001)).recorded == made.id
 
 
 def test_no_more_than_so_many_are_kept(opened, worked, monkeypatch):
     monkeypatch.setattr(quote, "KEPT", 3)
     kept, count = Quotes(Still(), RULES), opened.sql(COUNT)
     for turn in range(5):
-        kept.of(count, Terms(epsilon=1 + turn))
-    assert [kept.young(count, Terms(epsilon=1 + turn)) is not None for turn in range(5)] == [False, False, True, True, True]
+        kept.of(count, QuoteTerms(epsilon=1 + turn))
+    assert [kept.young(count, QuoteTerms(epsilon=1 + turn)) is not None for turn in range(5)] == [False, False, True, True, True]
 
 
 def test_an_answer_sealed_after_the_book_was_read_is_found(tmp_path):

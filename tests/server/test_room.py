@@ -11,8 +11,8 @@ import pytest
 
 from sordino.course.writing import files
 from sordino.server.app import create_classroom
+from sordino.server.classroom import LASTS, MOST, ROOMS, Rooms
 from sordino.server.problem import Refusal
-from sordino.server.room import LASTS, MOST, ROOMS, Rooms
 
 from .hall import Still
 

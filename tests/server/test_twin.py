@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from sordino.server.app import Limits
+from sordino.server.app import ServerLimits
 
 from .hall import Still, Visitor, people, write
 from .tape import Tape, rekey
@@ -52,7 +52,9 @@ class World:
         self.clock, self.seen = Still(), []
         self.tape = Tape(pinned, lambda: self.clock.move(per_row * len(rows)))
         file = write(folder, rows=rows, epsilon=50, purses="", approve="approve_above = 3")
-        self.hall = Visitor(file, execute=self.tape.execute, clock=self.clock, limits=Limits(rate=10_000, burst=10_000, deadline=deadline))
+        self.hall = Visitor(
+            file, execute=self.tape.execute, clock=self.clock, limits=ServerLimits(rate=10_000, burst=10_000, deadline=deadline)
+        )
         self.token, self.owner = self.hall.token(), self.hall.token("boss", "owner")
 
     def ask(self, method: str, path: str, token: str | None = None, key: str | None = None, **options: Any) -> Any:

@@ -126,7 +126,7 @@ def _loopback(host: str) -> bool:
 
 
 def _kept(files: list[Path] | None = None) -> Any:
-    from sordino.server.token import Tokens
+    from sordino.server.auth import Tokens
 
     return Tokens.beside(files[0] if files else door.dataset())
 

@@ -12,29 +12,26 @@ from starlette.responses import Response
 
 from sordino.errors import QueryError, SordinoError
 from sordino.server.approval import Approvals
-from sordino.server.desk import Desk
-from sordino.server.errand import Errand, Wish
-from sordino.server.gate import verdict
-from sordino.server.guard import owner_only
-from sordino.server.house import House
-from sordino.server.plan import Plan
-from sordino.server.quote import Terms, as_json
-from sordino.server.shape import (
-    Ask,
+from sordino.server.auth import Person, owner_only
+from sordino.server.datasets import House, PlannedQuestion
+from sordino.server.quote import QuoteTerms, as_json
+from sordino.server.release_request import Desk, Errand, Wish
+from sordino.server.rules import verdict
+from sordino.server.wire import (
+    AskBody,
     Declared,
     Listed,
     Number,
-    Order,
+    OrderBody,
     Planned,
-    Priced,
+    PricedBody,
     Recorded,
     Released,
     Spent,
-    Verdict,
+    VerdictBody,
     Waiting,
     errors,
 )
-from sordino.server.token import Person
 from sordino.server.worker import Worker
 from sordino.session.query import Query
 from sordino.session.release import Release
@@ -93,17 +90,17 @@ def routes(house: House, desk: Desk, worker: Worker) -> APIRouter:
         return answer(house.facts(who(request)))
 
     @api.post("/plans", status_code=201, response_model=Planned, responses=errors())
-    async def plan(request: Request, body: Ask) -> Response:
+    async def plan(request: Request, body: AskBody) -> Response:
         """Read a question, as SQL or as a call of verbs. Nothing is spent and no row is read; the same question has the same id."""
         name, _ = house.dataset(who(request), body.dataset)
         text = body.sql if body.call is None else body.call.text
         if text is None or (body.sql is not None and body.call is not None):
             raise QueryError("SRD-503", "a plan is one question.", "Give either sql or call.")
-        found = Plan(name, text)
+        found = PlannedQuestion(name, text)
         query = await worker.free(house.parsed, found)
         return answer({"id": found.id, "dataset": name, "table": query.asked.table, "statistics": list(query.asked.statistics)}, 201)
 
-    @api.get("/plans/{id}/preview", response_model=Priced, responses=errors(402))
+    @api.get("/plans/{id}/preview", response_model=PricedBody, responses=errors(402))
     async def preview(
         request: Request, id: PlanId, *, within: Annotated[Number | None, Said()] = None,
         within_rank: Annotated[float | None, Said(gt=0, lt=1)] = None, epsilon: Annotated[Number | None, Said()] = None,
@@ -111,7 +108,7 @@ def routes(house: House, desk: Desk, worker: Worker) -> APIRouter:
         level: Annotated[float | None, Said(ge=0.5, le=0.99999)] = None,
     ) -> Response:  # fmt: skip
         """The price list of a plan: epsilon, error, share of the budget. Free; never opens the private source."""
-        terms, query = Terms(epsilon, within, within_rank), await parsed(request, id)
+        terms, query = QuoteTerms(epsilon, within, within_rank), await parsed(request, id)
         query = query.ended(ENDS.get(interval, interval) if interval else None, level, within_rank)
         found = house.quotes.young(query, terms)
         if found is None:
@@ -119,10 +116,10 @@ def routes(house: House, desk: Desk, worker: Worker) -> APIRouter:
         return Response(found.body, media_type="application/json")
 
     @api.post("/plans/{id}/release", response_model=Released, responses=errors(402, 409, 500))
-    async def release(request: Request, id: PlanId, body: Order, key: Key) -> Response:
+    async def release(request: Request, id: PlanId, body: OrderBody, key: Key) -> Response:
         """Pay, look, draw. The same Idempotency-Key again gives the same bytes and is charged once; a recorded answer costs nothing."""
         person = who(request)
-        query, rules = await parsed(request, id), house.rules(person, Plan.of(id))
+        query, rules = await parsed(request, id), house.rules(person, PlannedQuestion.of(id))
         query = query.ended(body.interval, body.level, body.within_rank)
         wish = Wish(**body.model_dump(exclude={"interval", "level"}))
         found = await desk.release(Errand(query, wish, person.name, f"{person.name}:{key}", rules))
@@ -157,7 +154,7 @@ def routes(house: House, desk: Desk, worker: Worker) -> APIRouter:
         return answer([asdict(asked) for asked in await worker.free(house.approvals, who(request), name)])
 
     @api.post("/approvals/{id}", response_model=Waiting, responses=errors(409))
-    async def decide(request: Request, id: ReleaseId, body: Verdict, dataset: Dataset = None) -> Response:
+    async def decide(request: Request, id: ReleaseId, body: VerdictBody, dataset: Dataset = None) -> Response:
         """Approve or refuse an ask. For owners. Approved, it is charged when its analyst sends it again, once, at most at that price."""
         owner_only(who(request))
         name, opened = house.dataset(who(request), dataset)

@@ -20,35 +20,31 @@ from starlette.staticfiles import StaticFiles
 
 from sordino.errors import QueryError, SordinoError
 from sordino.server.api import routes
-from sordino.server.bucket import Buckets
-from sordino.server.clock import Clock, Wall
-from sordino.server.desk import Desk
-from sordino.server.guard import Guard
-from sordino.server.house import House
-from sordino.server.intake import Intake
-from sordino.server.learn import lessons
-from sordino.server.owner import owner_pages
-from sordino.server.page import pages
-from sordino.server.problem import Refusal, Unfinished, problem
-from sordino.server.record import record
-from sordino.server.result import result_pages
-from sordino.server.risk import risk_pages
-from sordino.server.room import Rooms
-from sordino.server.shape import Problem
-from sordino.server.sheet import HERE, problem_page
-from sordino.server.token import Tokens
-from sordino.server.visit import Login, Visits
+from sordino.server.ask_page import pages
+from sordino.server.auth import Guard, Tokens
+from sordino.server.classroom import Rooms, lessons
+from sordino.server.clock import Clock, Intake, Wall
+from sordino.server.datasets import House
+from sordino.server.login import Login, Visits
+from sordino.server.owner_page import owner_pages
+from sordino.server.problem import Refusal, Unfinished, problem, record
+from sordino.server.rate_limit import Buckets
+from sordino.server.release_request import Desk
+from sordino.server.result_page import result_pages
+from sordino.server.risk_page import risk_pages
+from sordino.server.templates import HERE, problem_page
+from sordino.server.wire import Problem
 from sordino.server.worker import Worker
 from sordino.session.execute import execute as charge_look_draw
 from sordino.session.open_dataset import Opened, open_dataset
 
-__all__ = ["Limits", "create_app", "create_classroom"]
+__all__ = ["ServerLimits", "create_app", "create_classroom"]
 
 Where = str | os.PathLike[str]
 
 
 @dataclass(frozen=True)
-class Limits:
+class ServerLimits:
     """How much of the server one person may take."""
 
     rate: float = 20.0  # requests a second
@@ -63,7 +59,7 @@ def create_app(
     *,
     execute: Callable[..., bytes] | None = None,
     clock: Clock | None = None,
-    limits: Limits | None = None,
+    limits: ServerLimits | None = None,
 ) -> Any:
     """The server of one or more dataset files. Tokens are those beside the first file.
 
@@ -71,7 +67,7 @@ def create_app(
     """
     files = [config] if isinstance(config, str | os.PathLike) else list(config)
     opened = _opened(files)
-    limits, clock = limits or Limits(), clock or Wall()
+    limits, clock = limits or ServerLimits(), clock or Wall()
     house, worker = House(opened, clock, limits.deadline), Worker(limits.thinking)
     desk = Desk(clock, execute or charge_look_draw, limits.patience, house.sealed)
     tokens, buckets = Tokens.beside(files[0]), Buckets(clock, limits.rate, limits.burst)

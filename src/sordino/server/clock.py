@@ -1,11 +1,25 @@
-"""Time as the server sees it: one clock that tests can hold still."""
+"""Time as the server sees it: one clock that tests can hold still.
+
+The outer wall: a request comes in whole or not at all, and nobody is answered beside a release of their own that is on its way.
+
+What is free reads no rows, so it leaves when it is ready. But how long it took shows how busy the machine is, and with a release of one's
+own under way that is the data's doing. So whatever else its analyst asks meanwhile leaves when the release has left, at a public time.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import time
-from typing import Protocol
+import traceback
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
 
-__all__ = ["Clock", "Wall"]
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from sordino.server.problem import Refusal, problem, unexpected
+
+__all__ = ["HEADERS", "Clock", "Intake", "Wall"]
 
 
 class Clock(Protocol):
@@ -23,3 +37,97 @@ class Wall:
 
     def wait(self, seconds: float) -> None:
         time.sleep(seconds)
+
+
+LARGEST = 64 * 1024  # bytes of a request's body
+PATIENCE = 20.0  # seconds for all of it to arrive
+CONTENT = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'"
+HEADERS = {
+    "content-security-policy": f"{CONTENT}; frame-ancestors 'none'; base-uri 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+}
+
+
+async def _at_once(_: str) -> None:
+    """Where nothing is released nobody waits."""
+
+
+@dataclass(frozen=True)
+class Intake:
+    """The middleware around everything. `quiet` returns when no release of that name is on its way."""
+
+    app: ASGIApp
+    log: Callable[..., None]
+    quiet: Callable[[str], Awaitable[None]] = _at_once
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        body = await self._whole(receive)
+        if body is None:
+            return
+        answer: list[Message] = []
+        await self._answer(scope, body, answer)
+        if (person := scope.get("person")) is not None and not scope.get("unheld"):
+            await self.quiet(person.name)
+        self._record(scope, answer[0]["status"])
+        for message in answer:
+            await send(message)
+
+    async def _whole(self, receive: Receive) -> bytes | None:
+        """The body; one byte too many if it is too large; None if it never came."""
+        parts, size = [], 0
+        try:
+            async with asyncio.timeout(PATIENCE):
+                while size <= LARGEST:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        return None
+                    parts.append(message.get("body", b""))
+                    size += len(parts[-1])
+                    if not message.get("more_body"):
+                        break
+        except TimeoutError:
+            return None
+        return b"".join(parts)
+
+    async def _answer(self, scope: Scope, body: bytes, answer: list[Message]) -> None:
+        given = False
+
+        async def receive() -> Message:
+            nonlocal given
+            if given:
+                await asyncio.Event().wait()  # whether the caller is still there changes nothing
+            given = True
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        async def keep(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                named = {name for name, _ in message["headers"]}
+                extra = {**HEADERS, "cache-control": "no-store"} if not scope["path"].startswith("/static/") else HEADERS
+                message["headers"] += [(n.encode(), v.encode()) for n, v in extra.items() if n.encode() not in named]
+            answer.append(message)
+
+        try:
+            if len(body) > LARGEST:
+                large = Refusal(413, "SRD-503", f"the request is larger than {LARGEST:,} bytes.", "Send less.", Connection="close")
+                await problem(large)(scope, receive, keep)
+            else:
+                await self.app(scope, receive, keep)
+        except Exception as error:
+            answer.clear()
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            self.log("failed", error=type(error).__name__, place=f"{place.name}, line {place.lineno}")  # its text may quote a value
+            await problem(unexpected())(scope, receive, keep)
+
+    def _record(self, scope: Scope, status: int) -> None:
+        route: Any = scope.get("route")
+        person = scope.get("person")
+        where = getattr(route, "path", None) or "no such address"
+        name = None if person is None else person.name
+        self.log("answered", who=name, method=scope["method"], route=where, status=status, **scope.get("said", {}))

@@ -36,8 +36,7 @@ from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import LENGTH, Column
 from sordino.schema.expression import And, Expression, In, Like, Not, Or, Predicate, conditions, names, parts
 from sordino.schema.frame import Frame
-from sordino.server.problem import Refusal
-from sordino.server.record import record
+from sordino.server.problem import Refusal, record
 from sordino.session.execute import measure, rehearse
 from sordino.session.open_dataset import Opened
 from sordino.session.settled import Settled

@@ -1,15 +1,20 @@
-"""Errors as the network sees them: problem+json with a code, a fix and whether anything was spent."""
+"""Errors as the network sees them: problem+json with a code, a fix and whether anything was spent.
+
+The owner's log of what happened on the server: one JSON object a line, public facts only.
+"""
 
 from __future__ import annotations
 
+import datetime as dt
 import json
+import logging
 from typing import Any
 
 from starlette.responses import Response
 
 from sordino.errors import CODES, BudgetExceeded, LedgerError, QueryError, ReleaseFailed, SordinoError
 
-__all__ = ["MEDIA", "Refusal", "Unfinished", "facts_of", "problem", "status_of", "unexpected"]
+__all__ = ["MEDIA", "Refusal", "Unfinished", "facts_of", "problem", "record", "status_of", "unexpected"]
 
 MEDIA = "application/problem+json"
 
@@ -65,3 +70,13 @@ def problem(error: SordinoError) -> Response:
 def unexpected() -> Refusal:
     """What anybody hears when the server itself fails: one constant text."""
     return Unfinished(500, "SRD-507", "the server failed.", "Ask again with the same Idempotency-Key; the owner's log names the place.")
+
+
+log = logging.getLogger("sordino.server")
+
+
+def record(event: str, **facts: Any) -> None:
+    """Write one line. Who, which route, which status, which charge; never a question's constants and never a value."""
+    if log.isEnabledFor(logging.INFO):
+        when = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
+        log.info("%s", json.dumps({"time": when, "event": event, **facts}, default=str))

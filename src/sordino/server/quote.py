@@ -15,12 +15,12 @@ from typing import Any
 from sordino.errors import SordinoError
 from sordino.privacy.number import as_epsilon
 from sordino.server.clock import Clock
-from sordino.server.gate import Floor, Rules
+from sordino.server.rules import Floor, Rules
 from sordino.session.execute import rehearse
 from sordino.session.preview import EPSILONS, Preview, PriceLine
 from sordino.session.query import Query
 
-__all__ = ["Quote", "Quotes", "Terms", "as_json"]
+__all__ = ["Quote", "QuoteTerms", "Quotes", "as_json"]
 
 KEPT = 1024  # price lists
 YOUNG = 1.0  # seconds in which others may spend unseen: every price is checked again when it is paid
@@ -44,7 +44,7 @@ def _finite(value: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Terms:
+class QuoteTerms:
     """What a price list was asked with."""
 
     epsilon: float | None = None
@@ -79,15 +79,15 @@ class Quotes:
 
     def __init__(self, clock: Clock, rules: Mapping[str, Rules]) -> None:
         self._clock, self._rules, self._lock = clock, rules, threading.Lock()
-        self._kept: OrderedDict[tuple[Query, Terms], _Kept] = OrderedDict()
+        self._kept: OrderedDict[tuple[Query, QuoteTerms], _Kept] = OrderedDict()
         self._seals = 0
 
-    def young(self, query: Query, terms: Terms) -> Quote | None:
+    def young(self, query: Query, terms: QuoteTerms) -> Quote | None:
         """A price list no older than a second; asks nobody."""
         kept = self._kept.get((query, terms))
         return kept.quote if kept is not None and self._clock.now() - kept.seen < YOUNG else None
 
-    def of(self, query: Query, terms: Terms) -> Quote:
+    def of(self, query: Query, terms: QuoteTerms) -> Quote:
         """The price list: kept, if nobody has spent anything since, or worked out now."""
         if (found := self.young(query, terms)) is not None:
             return found
@@ -113,7 +113,7 @@ class Quotes:
                 del self._kept[key]
 
 
-def _worked_out(query: Query, terms: Terms, rules: Rules) -> Quote:
+def _worked_out(query: Query, terms: QuoteTerms, rules: Rules) -> Quote:
     prices = EPSILONS if terms.epsilon is None else (str(terms.epsilon),)
     found = _sold(query, query.preview(epsilons=prices, within=terms.within, within_rank=terms.within_rank), rules.floor)
     deadline = None

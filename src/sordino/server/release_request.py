@@ -3,17 +3,24 @@
 What an analyst could time besides the answer itself: when an answer appears in the book (others may recall it, previews may use
 it, ids are numbers in the book's order). So the seal itself waits for the deadline, which counts from the durable charge: that is when the
 data are first looked at, whatever an analyst does to delay a request.
+
+The desk where releases are paid: one at a time for each analyst, each at its deadline, none turned away while its charge is open.
 """
 
 from __future__ import annotations
 
+import asyncio
+import os
 import threading
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 from sordino.engines.port import Stop
 from sordino.errors import QueryError, ReleaseFailed, SordinoError
@@ -23,14 +30,15 @@ from sordino.privacy.cost import Cost
 from sordino.privacy.number import as_epsilon
 from sordino.server.clock import Clock
 from sordino.server.deadline import FACTOR
+from sordino.server.problem import Refusal, Unfinished
 from sordino.session.execute import AGAIN, LOST, rehearse
 from sordino.session.query import Query
 from sordino.session.release import Release
 
 if TYPE_CHECKING:
-    from sordino.server.gate import Rules
+    from sordino.server.rules import Rules
 
-__all__ = ["Errand", "Paid", "Timed", "Wish", "lost", "reused"]
+__all__ = ["Desk", "Errand", "PaidAnswer", "Timed", "Wish", "lost", "reused"]
 
 CROWDED = 1.0  # seconds a release waits for a place to compute
 
@@ -51,7 +59,7 @@ class Wish:
 
 
 @dataclass(frozen=True)
-class Paid:
+class PaidAnswer:
     """Sealed bytes; `recalled` is the id of the release they are of, if this request found them recorded and paid nothing."""
 
     sealed: bytes
@@ -169,7 +177,7 @@ class Errand:
         """The whole wish: a request id that comes back with another one is refused."""
         return sha256(repr((self.key, self.wish)).encode("utf-8", "replace")).hexdigest()
 
-    def run(self, timed: Timed, execute: Callable[..., bytes], pinned: str | None) -> Paid | SordinoError:
+    def run(self, timed: Timed, execute: Callable[..., bytes], pinned: str | None) -> PaidAnswer | SordinoError:
         """The answer. Errors are answers here: after a charge they wait for the deadline like any other."""
         try:
             with timed.stop.listening(), timed.compute():
@@ -178,13 +186,13 @@ class Errand:
             timed.wait()
             return error
 
-    def _pay(self, timed: Timed, execute: Callable[..., bytes], pinned: str | None) -> Paid:
+    def _pay(self, timed: Timed, execute: Callable[..., bytes], pinned: str | None) -> PaidAnswer:
         earlier = timed.find(self.request)
         if earlier is not None:
             return self._replayed(earlier)
         recorded = None if self.wish.fresh else self.recorded(pinned)
         if recorded is not None:
-            return Paid(recorded.sealed or recorded.to_bytes(), recorded.id)
+            return PaidAnswer(recorded.sealed or recorded.to_bytes(), recorded.id)
         rules, table = self.rules, self.query.table
         plan = rules.floor.priced(self.query, **self.wish.price)
         rehearse(plan)  # how often it asks is part of its deadline
@@ -193,9 +201,9 @@ class Errand:
             rules.gate.admit(self, plan.cost)
         rules.deadlines.admit()
         who, said = {"request": self.request, "analyst": self.analyst}, self.query.said(**self.wish.price)
-        return Paid(execute(plan, timed, table.engine, **who, owner_log=table.log_failure, wish=said))
+        return PaidAnswer(execute(plan, timed, table.engine, **who, owner_log=table.log_failure, wish=said))
 
-    def _replayed(self, earlier: Entry) -> Paid:
+    def _replayed(self, earlier: Entry) -> PaidAnswer:
         """The same request again, perhaps after a crash: it is told from another one by the words of its record's own format."""
         said = self.query.said(**self.wish.price)
         known = None if earlier.asked is None else earlier.asked.wish
@@ -203,7 +211,7 @@ class Errand:
             raise reused()
         if earlier.answer is None:
             raise ReleaseFailed("SRD-402", LOST, AGAIN)
-        return Paid(earlier.answer)
+        return PaidAnswer(earlier.answer)
 
     def recorded(self, pinned: str | None = None) -> Release | None:
         """A recorded answer that is good enough; for a repeated request the one it was given, though a better one may be there by now."""
@@ -221,3 +229,121 @@ def lost() -> ReleaseFailed:
 
 def reused() -> QueryError:
     return QueryError("SRD-605", "this Idempotency-Key was used for another question or price.", "Use a new key for a new request.")
+
+
+AT_ONCE = 64  # releases on their way; each spends most of its time waiting for its deadline
+QUEUE = 16  # releases of one analyst that may wait for the one before them
+REMEMBERED = 10_000  # request ids whose whole wish is remembered; the book remembers question and price for ever
+EVERY, TIMES = 0.1, 600  # seconds between two tries to stop what does not end, and how many
+Answer = PaidAnswer | SordinoError
+
+
+class Desk:
+    """Pays, looks and draws for everybody, by `execute` and by nothing else."""
+
+    def __init__(self, clock: Clock, execute: Callable[..., bytes], patience: float, sealed: Callable[[Query], None]) -> None:
+        self._clock, self._execute, self._patience, self._sealed = clock, execute, patience, sealed
+        self._pool = ThreadPoolExecutor(AT_ONCE, "sordino-release")
+        self._slots = threading.Semaphore(max(2, os.cpu_count() or 2))
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._known: OrderedDict[str, tuple[str, str | None]] = OrderedDict()
+        self._tasks: set[asyncio.Task[Answer]] = set()
+        self._queues: Counter[str] = Counter()
+        self._away: dict[str, asyncio.Event] = {}  # by the name of the analyst whose release is on its way
+        self._stuck = False
+
+    async def release(self, errand: Errand) -> Answer:
+        """The answer, or why there is none. The work goes on if the caller leaves.
+
+        A second release of one analyst waits until the first has left, which is a public time: two at once would slow each other
+        down, and so tell how long they take.
+        """
+        if self._queues[errand.analyst] > QUEUE:
+            what = f"{QUEUE} releases of yours wait for the one before them."
+            raise Refusal(429, "SRD-504", what, "Ask one after the other.", Retry_After="5")
+        self._queues[errand.analyst] += 1
+        task = asyncio.create_task(self._in_turn(errand))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        done, _ = await asyncio.wait({task}, timeout=self._patience)
+        if not done:
+            what = "the release takes longer than the server waits."
+            raise Unfinished(503, "SRD-506", what, "Ask again with the same Idempotency-Key: it is charged once at most.", Retry_After="5")
+        return task.result()
+
+    async def quiet(self, analyst: str) -> None:
+        """Return when the release of this analyst that is on its way now has left."""
+        if (away := self._away.get(analyst)) is not None:
+            await away.wait()
+
+    async def _in_turn(self, errand: Errand) -> Answer:
+        try:
+            async with self._lock(f"analyst\0{errand.analyst}"):
+                away = self._away[errand.analyst] = asyncio.Event()
+                try:
+                    return await self._alone(errand)
+                finally:
+                    del self._away[errand.analyst]
+                    away.set()
+        finally:
+            self._queues[errand.analyst] -= 1
+
+    async def _alone(self, errand: Errand) -> Answer:
+        """Alone under its request id, so that a repeat finds the answer; and with its question, so that nobody pays beside another.
+
+        Whoever wants a fresh answer pays anyway.
+        """
+        question = asyncio.Lock() if errand.wish.fresh else self._lock(errand.key.hex())
+        async with self._lock(errand.place), question:
+            seen, pinned = self._known.get(errand.place, (errand.mark, None))
+            if seen != errand.mark:
+                return reused()
+            found, timed = await self._watched(errand, pinned)
+            if timed.start is not None:
+                self._sealed(errand.query)
+            if timed.late or timed.stopped:
+                errand.rules.deadlines.missed(errand.request, timed.deadline, stopped=timed.stopped)
+                if (told := errand.query.table.log_failure) is not None and timed.stopped:
+                    told(f"{errand.request}: stopped after {FACTOR} deadlines of {timed.deadline:.3g} s; raise deadline_ms\n")
+            if isinstance(found, PaidAnswer):
+                self._known[errand.place] = (errand.mark, found.recalled)
+                while len(self._known) > REMEMBERED:
+                    self._known.popitem(last=False)
+            return found
+
+    async def _watched(self, errand: Errand, pinned: str | None) -> tuple[Answer, Timed]:
+        """The errand in a thread of its own; after its fourth deadline it is answered without it, and its work is stopped."""
+        loop = asyncio.get_running_loop()
+        alarms: list[asyncio.TimerHandle] = []
+        over: asyncio.Future[None] = loop.create_future()
+
+        def ring(turn: int = 0) -> None:
+            if timed.give_up() and turn < TIMES and not thread.done():
+                alarms.append(loop.call_later(EVERY, ring, turn + 1))
+            if timed.stopped and not over.done():
+                over.set_result(None)
+
+        def watch() -> None:
+            if timed.deadline:
+                loop.call_soon_threadsafe(lambda: alarms.append(loop.call_later(FACTOR * timed.deadline, ring)))
+
+        timed = Timed(errand.query.table.ledger, self._clock, self._slots, watch)
+        work: Any = (errand.run, timed, self._execute, pinned)
+        thread = loop.run_in_executor(self._pool, *work)
+        await asyncio.wait({thread, over}, return_when=asyncio.FIRST_COMPLETED)
+        if thread.done():
+            for alarm in alarms:
+                alarm.cancel()
+            return thread.result(), timed
+        self._stuck = True
+        thread.add_done_callback(lambda done: done.exception())  # whatever it finds is lost
+        return lost(), timed
+
+    def _lock(self, name: str) -> asyncio.Lock:
+        return self._locks.setdefault(name, asyncio.Lock())
+
+    async def close(self) -> None:
+        """Let everything that was charged be looked at, drawn and sealed; what was given up is left behind."""
+        while self._tasks:
+            await asyncio.wait(set(self._tasks))
+        self._pool.shutdown(wait=not self._stuck)

@@ -1,33 +1,153 @@
-"""The shapes of the API as its OpenAPI document says them: bodies that come in, answers that go out, problems."""
+"""The shapes of the API as its OpenAPI document says them: bodies that come in, answers that go out, problems.
+
+Questions in verbs instead of SQL: what `sd.connect` sends, so that every statistic of the library can be asked from afar.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import json
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from sordino.server.call import Call
+import sordino as sd
+from sordino.errors import QueryError, SordinoError
+from sordino.session.open_dataset import Opened
+from sordino.session.query import Query
 
 __all__ = [
-    "ERRORS", "Ask", "Declared", "Listed", "Number", "Order", "Planned", "Priced", "Problem", "Recorded", "Released", "Spent", "Verdict",
-    "Waiting", "errors",
+    "ERRORS",
+    "AskBody",
+    "CallBody",
+    "Declared",
+    "Listed",
+    "Number",
+    "OrderBody",
+    "Planned",
+    "PricedBody",
+    "Problem",
+    "Recorded",
+    "Released",
+    "Spent",
+    "VerdictBody",
+    "Waiting",
+    "asked",
+    "errors",
+    "is_call",
+]
+
+Verb = Literal[
+    "count", "count_units", "counts", "sum", "mean", "means", "trimmed_mean", "winsorized_mean", "huber_mean", "m_estimate", "variance",
+    "std", "median", "quantile", "quantiles", "iqr", "min", "max", "mode", "top_k", "histogram", "regress", "logistic", "m_regress",
 ]  # fmt: skip
+Simple = Literal["count", "count_units", "sum", "mean", "variance", "std", "median", "quantile", "min", "max", "mode"]
+Word = Annotated[str, Field(max_length=2_000)]
+AnyNumber = Annotated[float, Field(allow_inf_nan=False)]
+Given = Word | int | AnyNumber | bool | None | Annotated[list[Word | int | AnyNumber], Field(max_length=200)]
+LARGEST = 1_000  # winners of a top_k: the work before the charge grows with them
+
+
+class VerbCall(BaseModel):
+    """One verb with what it is given."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    verb: Verb
+    given: Annotated[list[Given], Field(max_length=4)] = []
+    named: Annotated[dict[Word, Given], Field(max_length=6)] = {}
+
+
+class CallPart(BaseModel):
+    """One of several statistics in one release."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    verb: Simple
+    given: Annotated[list[Given], Field(max_length=2)] = []
+
+
+class CallBody(BaseModel):
+    """A table, conditions, groups, and one verb or several statistics under names."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    table: Annotated[str, Field(min_length=1, max_length=500)]
+    where: Annotated[list[Word], Field(max_length=20)] = []
+    by: Annotated[list[Word], Field(max_length=10)] = []
+    ask: VerbCall | None = None
+    agg: Annotated[dict[Word, CallPart], Field(max_length=50)] | None = None
+
+    @property
+    def text(self) -> str:
+        """The same question is the same text."""
+        return json.dumps(self.model_dump(exclude_defaults=True), sort_keys=True)
+
+
+def is_call(text: str) -> bool:
+    """No SELECT begins like this."""
+    return text.lstrip().startswith("{")
+
+
+def asked(opened: Opened, text: str) -> Query:
+    """The question a call says. Whatever the library cannot make of it is refused here, before a price is known."""
+    try:
+        call = CallBody.model_validate_json(text)
+    except ValidationError:
+        raise QueryError("SRD-503", "this is no call.", "/v1/openapi.json says what is expected.") from None
+    if call.table not in opened.tables:
+        raise QueryError("SRD-201", f"there is no private table {call.table!r:.80}.", f"Use one of {', '.join(opened.tables)}.")
+    if (call.ask is None) == (call.agg is None):
+        raise QueryError("SRD-208", "a call asks one verb, or several statistics.", "Give either ask or agg.")
+    try:
+        made = _made(opened.tables[call.table], call)
+        made.key()
+        with contextlib.suppress(SordinoError):  # a price of its own may be refused, with its own words; anything else is a wrong call
+            made.settle(1)
+        return made
+    except SordinoError:
+        raise
+    except Exception:
+        raise QueryError("SRD-208", "this verb cannot be asked like this.", "Give it what its Python method takes.") from None
+
+
+def _made(table: Any, call: CallBody) -> Query:
+    for condition in call.where:
+        table = table.where(condition)
+    if call.by:
+        table = table.group_by(*call.by)
+    if call.ask is not None:
+        wished = (*call.ask.given[1:], call.ask.named.get("k"))
+        if call.ask.verb == "top_k" and any(isinstance(value, int | float) and value > LARGEST for value in wished):
+            raise QueryError("SRD-103", f"k is more than {LARGEST:,}.", "Ask for fewer.")
+        found: Query = getattr(table, call.ask.verb)(*map(_plain, call.ask.given), **{n: _plain(v) for n, v in call.ask.named.items()})
+        return found
+    parts: Mapping[str, CallPart] = call.agg or {}
+    several: Query = table.agg(**{name: getattr(sd, part.verb)(*map(_plain, part.given)) for name, part in parts.items()})
+    return several
+
+
+def _plain(given: Any) -> Any:
+    """Numbers arrive as JSON has them; whole ones are whole."""
+    return int(given) if isinstance(given, float) and given.is_integer() else given
+
 
 Number = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Text = Annotated[str, Field(min_length=1, max_length=400)]
 
 
-class Ask(BaseModel):
+class AskBody(BaseModel):
     """A question about a dataset: a statement, or a call of verbs. The dataset may be left out if the token sees only one."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
     sql: Annotated[str, Field(min_length=1, max_length=8_000, examples=["SELECT COUNT(*) AS n FROM admissions"])] | None = None
-    call: Call | None = None
+    call: CallBody | None = None
     dataset: Annotated[str, Field(min_length=1, max_length=500)] | None = None
 
 
-class Order(BaseModel):
+class OrderBody(BaseModel):
     """The price of a release: exactly one of epsilon, within, within_rank. Decimal text keeps a price exact.
 
     For quantiles `interval` says whether ends are drawn (as a plan says unless told otherwise: true), about the population with "total",
@@ -45,7 +165,7 @@ class Order(BaseModel):
     fresh: bool = False
 
 
-class Verdict(BaseModel):
+class VerdictBody(BaseModel):
     """What the owner says about an ask that waits."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -76,7 +196,7 @@ class Planned(BaseModel):
     statistics: list[str]
 
 
-class Priced(BaseModel):
+class PricedBody(BaseModel):
     """The price list of a plan. `about` says which rows and which number; `others` are other numbers that may serve as well."""
 
     question: str
@@ -93,7 +213,7 @@ class Priced(BaseModel):
     text: str
 
 
-class Price(BaseModel):
+class PriceBody(BaseModel):
     """Exact fractions as text."""
 
     epsilon: str
@@ -109,7 +229,7 @@ class Recorded(BaseModel):
     bar: str
     refused: bool
     ranks: dict[str, list[float | None]]
-    cost: Price
+    cost: PriceBody
     columns: dict[str, list[Any]]
     card: dict[str, Any]
     labels: dict[str, str]  # every name in `columns` with the label it is sealed under

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 import sordino as sd
-from sordino.server.gate import SHARE
+from sordino.server.rules import SHARE
 
 from .hall import Visitor, write
 

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from sordino.server.owner import _place
+from sordino.server.owner_page import _place
 
 from .hall import Still, Visitor, people, write
 

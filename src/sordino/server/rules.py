@@ -22,7 +22,7 @@ from sordino.session.settled import Settled
 
 if TYPE_CHECKING:
     from sordino.ledger import Book
-    from sordino.server.errand import Errand
+    from sordino.server.release_request import Errand
 
 __all__ = ["Floor", "Gate", "Rules", "Shown", "shown", "verdict"]
 

@@ -1,29 +1,139 @@
-"""The analyst's pages: datasets and budgets, ask, pay, history. Each is a face of a verb; the forms work without script."""
+"""The analyst's pages: datasets and budgets, ask, pay, history. Each is a face of a verb; the forms work without script.
+
+What the Ask page knows about a price: the list, the wish, the slider between cheap and accurate.
+
+The small builder and SQL, both ways: fields become a statement, and a statement that says no more than the fields becomes fields.
+"""
 
 from __future__ import annotations
 
+import math
 import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Request
+from sqlglot import exp
 from starlette.responses import RedirectResponse, Response
 
 from sordino.errors import QueryError, SordinoError
+from sordino.plan.select import parse_statement
+from sordino.remote.wording import RemoteAsked, quoted
 from sordino.server.api import balance_of
-from sordino.server.asking import number, rows_of, slider
-from sordino.server.builder import STATISTICS, built, unbuilt
-from sordino.server.desk import Desk
-from sordino.server.errand import Errand, Wish
-from sordino.server.house import House
-from sordino.server.plan import Plan
-from sordino.server.quote import Terms
-from sordino.server.sheet import page
-from sordino.server.visit import Visits
+from sordino.server.datasets import House, PlannedQuestion
+from sordino.server.login import Visits
+from sordino.server.quote import QuoteTerms
+from sordino.server.release_request import Desk, Errand, Wish
+from sordino.server.templates import page
 from sordino.server.worker import Worker
+from sordino.session.preview import Preview
 from sordino.session.release import Release
 
-__all__ = ["pages"]
+__all__ = ["STATISTICS", "Slider", "built", "number", "pages", "rows_of", "slider", "unbuilt"]
+
+
+def number(text: str | None, name: str) -> float | None:
+    """A number typed into a field, or nothing."""
+    if not text or not text.strip():
+        return None
+    try:
+        value = float(text.replace(",", ""))
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value) or value <= 0:
+        raise QueryError("SRD-103", f"{name} is {text!r:.40}.", f"Give {name} as a positive number.")
+    return value
+
+
+@dataclass(frozen=True)
+class Slider:
+    """From the least accurate to the most accurate line of the price list, on a logarithmic scale."""
+
+    low: float
+    high: float
+    at: float
+
+    @property
+    def place(self) -> int:
+        """0 to 100, where the slider stands."""
+        if self.high <= self.low:
+            return 50
+        return round(100 * (1 - math.log(min(max(self.at, self.low), self.high) / self.low) / math.log(self.high / self.low)))
+
+
+def slider(preview: Preview, within: float | None) -> Slider | None:
+    """The range of half-widths the price list offers; None where the error cannot be predicted in the statistic's unit."""
+    widths = [f.half_width for line in preview.lines for f in line.forecasts if f.half_width and math.isfinite(f.half_width)]
+    if not widths:
+        return None
+    middle = math.sqrt(min(widths) * max(widths))
+    return Slider(min(widths), max(widths), within or float(f"{middle:.2g}"))
+
+
+def rows_of(preview: Preview) -> list[dict[str, Any]]:
+    """The price list as a table: one row for each price and statistic; the line of the wish first."""
+    lines = preview.lines if preview.best is None else (preview.best, *preview.lines)
+    return [
+        {"wish": line is preview.best, "epsilon": line.epsilon, "rows": line.rows, "name": known.name, "within": known.half_width,
+         "ranks": known.ranks, "source": known.source, "charged": line.charged, "more": line.more, "appears": line.appears}
+        for line in lines for known in line.forecasts
+    ]  # fmt: skip
+
+
+STATISTICS = {
+    "count": "COUNT(*)", "sum": "SUM({})", "mean": "AVG({})", "median": "MEDIAN({})", "variance": "VARIANCE({})", "std": "STDDEV({})",
+    "min": "MIN({})", "max": "MAX({})", "mode": "MODE({})",
+}  # fmt: skip
+_KINDS: dict[type[exp.Expression], str] = {
+    exp.Count: "count", exp.Sum: "sum", exp.Avg: "mean", exp.Median: "median", exp.Variance: "variance", exp.Stddev: "std",
+    exp.Min: "min", exp.Max: "max", exp.Mode: "mode",
+}  # fmt: skip
+_PARTS = {"expressions", "from_", "where", "group"}
+
+
+def built(fields: Mapping[str, str]) -> str:
+    """The statement the small builder says."""
+    statistic = fields.get("statistic", "count")
+    if statistic not in STATISTICS:
+        raise QueryError("SRD-208", "the builder does not know this statistic.", f"Choose one of {', '.join(STATISTICS)}.")
+    column, where, by = (fields.get(name, "").strip() for name in ("column", "where", "by"))
+    if not column and statistic != "count":
+        raise QueryError("SRD-208", f"{statistic} of which column?", "Choose a column.")
+    shown = STATISTICS[statistic].format(quoted(column))
+    return RemoteAsked(fields.get("table", ""), (f"{shown} AS {statistic}",), (where,) if where else (), (by,) if by else ()).text
+
+
+def unbuilt(sql: str) -> dict[str, str] | None:
+    """The fields that say this statement; None where it says more than the builder can."""
+    try:
+        tree = parse_statement(sql)
+    except SordinoError:
+        return None
+    source, where, group = tree.args.get("from_"), tree.args.get("where"), tree.args.get("group")
+    more = {name for name, part in tree.args.items() if part} - _PARTS
+    if more or source is None or type(source.this) is not exp.Table or source.this.alias:
+        return None
+    keys = [] if group is None else group.expressions
+    shown = [column.unalias() for column in tree.expressions]
+    if len(keys) > 1 or len(shown) != len(keys) + 1 or any(type(key) is not exp.Column for key in keys):
+        return None
+    asked = shown[-1]
+    statistic, column = _KINDS.get(type(asked)), asked.this
+    if statistic is None or [key.sql() for key in keys] != [key.sql() for key in shown[:-1]]:
+        return None
+    if statistic == "count":
+        if type(column) is not exp.Star:
+            return None
+    elif type(column) is not exp.Column:
+        return None
+    condition = where.this.unnest() if where is not None else None
+    return {
+        "table": source.this.name, "statistic": statistic, "column": "" if statistic == "count" else column.name,
+        "by": keys[0].name if keys else "", "where": "" if condition is None else condition.sql("duckdb"),
+    }  # fmt: skip
+
 
 WAITING = ("SRD-508", "SRD-509")
 
@@ -67,7 +177,7 @@ def pages(house: House, desk: Desk, worker: Worker, visits: Visits) -> APIRouter
                     return RedirectResponse(f"/ask?{urlencode({'dataset': name, 'sql': sql})}", 303)
             if sql.strip():
                 asked |= await worker.free(_priced, house, name, sql, number(said.get("within"), "within"))
-                asked["above"] = None if (gate := house.gate(person, Plan(name, sql))) is None else float(gate.above)
+                asked["above"] = None if (gate := house.gate(person, PlannedQuestion(name, sql))) is None else float(gate.above)
         except SordinoError as error:
             problem = error
         fields = said if said.get("build") else unbuilt(sql)
@@ -108,7 +218,7 @@ def pages(house: House, desk: Desk, worker: Worker, visits: Visits) -> APIRouter
         """Asks above the owner's threshold, and the way to release what was approved."""
         person = visits.of(request).person
         name, opened = house.dataset(person, dataset or next(iter(house.seen_by(person)), None))
-        asks = [{"sql": Plan.of(asked.plan).sql, "asked": asked} for asked in await worker.free(house.approvals, person, name)]
+        asks = [{"sql": PlannedQuestion.of(asked.plan).sql, "asked": asked} for asked in await worker.free(house.approvals, person, name)]
         names = list(house.seen_by(person))
         return page("approvals.html", request, dataset=name, names=names, asks=asks, above=opened.declared.approve_above)
 
@@ -127,11 +237,13 @@ def pages(house: House, desk: Desk, worker: Worker, visits: Visits) -> APIRouter
 
 
 def _priced(house: House, name: str, sql: str, within: float | None) -> dict[str, Any]:
-    plan = Plan(name, sql)
+    plan = PlannedQuestion(name, sql)
     query = house.parsed(plan)
-    quote = house.quotes.of(query, Terms(within=within))
+    quote = house.quotes.of(query, QuoteTerms(within=within))
     if within is None and (wish := slider(quote.preview, None)) is not None and not query.asked.by:
-        quote = house.quotes.of(query, Terms(within=wish.at))  # a first wish in the middle of the list, so that there is a price to see
+        quote = house.quotes.of(
+            query, QuoteTerms(within=wish.at)
+        )  # a first wish in the middle of the list, so that there is a price to see
     found = quote.preview
     plotted = any(known.half_width or known.ranks for line in found.lines for known in line.forecasts)
     at = slider(found, within)

@@ -1,4 +1,9 @@
-"""The pages of an answer: the result, files of it, its card, and what a better one costs."""
+"""The pages of an answer: the result, files of it, its card, and what a better one costs.
+
+Which differences between groups survive the noise.
+
+A better answer out of several: what all recorded draws say together, and the price of one more.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +11,9 @@ import csv
 import io
 import math
 import secrets
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -14,18 +22,82 @@ from starlette.responses import Response
 from sordino.errors import SordinoError
 from sordino.pictures.picture import safe
 from sordino.server.api import released
-from sordino.server.asking import number
-from sordino.server.comparison import compared
-from sordino.server.house import House
-from sordino.server.improving import improvement, together
-from sordino.server.plan import Plan
-from sordino.server.sheet import page
-from sordino.server.visit import Visits
+from sordino.server.ask_page import number
+from sordino.server.datasets import House, PlannedQuestion
+from sordino.server.login import Visits
+from sordino.server.rules import Floor
+from sordino.server.templates import page
 from sordino.server.worker import Worker
+from sordino.session.improvement import NoiseWeight, combine, half_width, noise_of, second_price
+from sordino.session.query import Query
 from sordino.session.release import Release
-from sordino.session.view import plain, plottable
+from sordino.session.view import plain, plottable, shown
 
-__all__ = ["result_pages"]
+__all__ = ["Improvement", "PairedGroups", "compared", "improvement", "result_pages", "together"]
+
+MOST = 8  # groups; more make a table nobody reads
+
+
+@dataclass(frozen=True)
+class PairedGroups:
+    """Two groups of one release. Intervals of 95% that do not meet: with at least 90% the noise alone does not explain the difference."""
+
+    one: str
+    other: str
+    difference: float
+    survives: bool
+
+
+def compared(release: Release) -> list[PairedGroups]:
+    """Every pair of the first groups, where the first statistic has numbers with ends; a function of the release alone."""
+    name = release.names[0]
+    ends = [release.answers[name + end] for end in ("", "_low", "_high") if name + end in release.answers]
+    if not release.grouped or len(ends) < 3:
+        return []
+    keys = [" / ".join(map(shown, key)) for key in zip(*release.keys.values(), strict=True)]
+    rows = [row for row in zip(keys, ends[0], ends[1], ends[2], strict=True) if all(map(_real, row[1:]))][:MOST]
+    return [PairedGroups(a, b, float(y - x), bool(hx < ly or hy < lx)) for (a, x, lx, hx), (b, y, ly, hy) in combinations(rows, 2)]
+
+
+def _real(cell: Any) -> bool:
+    return isinstance(cell, int | float) and not isinstance(cell, bool)
+
+
+@dataclass(frozen=True)
+class Improvement:
+    """What a narrower interval costs: one more draw averaged with those recorded, or a release of its own."""
+
+    within: float
+    reached: bool  # the recorded answers are good enough together: nothing to pay
+    second: Fraction | None  # the price of one more draw; None where averaging does not help
+    alone: Fraction | None  # the price of a release that is good enough on its own; None where none is
+    problem: str = ""
+
+
+def _draws(query: Query) -> tuple[list[Release], list[NoiseWeight]]:
+    """The recorded answers and the public noise of each, if all of them are additive; otherwise nothing."""
+    found = query.drawn_alike()
+    known = [noise for item in found if (noise := noise_of(query, item.cost.exact.epsilon)) is not None]
+    return (found, known) if found and len(known) == len(found) else ([], [])
+
+
+def together(query: Query) -> Release | None:
+    """The inverse-variance mean of every recorded answer: post-processing, free; None where there is only one or it does not apply."""
+    found, known = _draws(query)
+    return combine(found, known) if len(found) > 1 else None
+
+
+def improvement(query: Query, within: float, floor: Floor) -> Improvement:
+    """The two prices of a half-width, by public facts and recorded answers alone, and none that is not sold."""
+    wish, (found, known) = query.wished(within), _draws(query)
+    reached = bool(found) and half_width(known) <= within
+    second = second_price(query, known, wish) if found and not reached and len(wish) == 1 else None
+    if second is not None and not floor.met(query.table.ledger, query.settle(second).cost):
+        second = floor.epsilon(query)
+    try:
+        return Improvement(within, reached, second, floor.priced(query, within=within).cost.epsilon)
+    except SordinoError as error:
+        return Improvement(within, reached, second, None, f"{error.what} {error.fix}")
 
 
 def result_pages(house: House, worker: Worker, visits: Visits) -> APIRouter:
@@ -78,7 +150,7 @@ def result_pages(house: House, worker: Worker, visits: Visits) -> APIRouter:
     @web.get("/releases/{id}")
     async def result(request: Request, id: str, plan: str = "") -> Response:
         found = await recorded(request, id, plan)
-        sql, mean = Plan.of(plan).sql if plan else None, None
+        sql, mean = PlannedQuestion.of(plan).sql if plan else None, None
         if plan:
             _, _, query = await worker.free(house.query, visits.of(request).person, plan)
             mean = await worker.free(together, query)

@@ -13,12 +13,11 @@ from urllib.parse import parse_qsl
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from sordino.server.bucket import Buckets
+from sordino.server.auth import Person, Tokens, admit
 from sordino.server.clock import Clock
-from sordino.server.guard import admit
 from sordino.server.problem import Refusal
-from sordino.server.sheet import page
-from sordino.server.token import Person, Tokens
+from sordino.server.rate_limit import Buckets
+from sordino.server.templates import page
 
 __all__ = ["Login", "Visit", "Visits"]
 

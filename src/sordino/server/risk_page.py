@@ -17,10 +17,10 @@ from starlette.responses import Response
 from sordino.engines.duckdb import DuckDB
 from sordino.errors import QueryError, SordinoError
 from sordino.lab import how_unique, uniqueness
-from sordino.server.guard import owner_only
-from sordino.server.house import House
-from sordino.server.sheet import page
-from sordino.server.visit import Visits
+from sordino.server.auth import owner_only
+from sordino.server.datasets import House
+from sordino.server.login import Visits
+from sordino.server.templates import page
 from sordino.server.worker import Worker
 from sordino.session.open_dataset import Opened
 

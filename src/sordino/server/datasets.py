@@ -1,29 +1,71 @@
-"""The datasets a server serves, and who may see what of them."""
+"""The datasets a server serves, and who may see what of them.
+
+A plan's address is the plan: dataset and statement packed into the id, so the server keeps nothing that a restart could lose.
+"""
 
 from __future__ import annotations
 
+import binascii
+import json
 import math
 import threading
+import zlib
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections import OrderedDict
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from sordino.ledger import Check, Entry
 from sordino.server.approval import Approvals
-from sordino.server.call import asked, is_call
+from sordino.server.auth import Person
 from sordino.server.clock import Clock
 from sordino.server.deadline import Deadlines
-from sordino.server.gate import Floor, Gate, Rules, Shown, shown
-from sordino.server.plan import Plan
 from sordino.server.problem import Refusal
 from sordino.server.quote import Quotes
-from sordino.server.token import Person
+from sordino.server.rules import Floor, Gate, Rules, Shown, shown
+from sordino.server.wire import asked, is_call
 from sordino.session.encoding import split
 from sordino.session.open_dataset import Opened
 from sordino.session.query import Query
 from sordino.session.release import Release
 
-__all__ = ["House"]
+__all__ = ["House", "PlannedQuestion"]
+
+LONGEST = 16_000  # characters of an id
+UNPACKED = 64_000  # bytes it may unpack to: a short id must not become a long text
+
+
+@dataclass(frozen=True)
+class PlannedQuestion:
+    """One statement about one dataset. Equal plans have equal ids."""
+
+    dataset: str
+    sql: str
+
+    @property
+    def id(self) -> str:
+        packed = zlib.compress(json.dumps([self.dataset, self.sql]).encode("ascii"), 9)
+        return urlsafe_b64encode(packed).rstrip(b"=").decode("ascii")
+
+    @staticmethod
+    @lru_cache(1024)
+    def of(id: str) -> PlannedQuestion:
+        """The plan of an id, if the id is one this server could have given."""
+        try:
+            if len(id) > LONGEST:
+                raise ValueError
+            unpacker = zlib.decompressobj()
+            text = unpacker.decompress(urlsafe_b64decode(id.encode("ascii") + b"=" * (-len(id) % 4)), UNPACKED)
+            dataset, sql = json.loads(text)
+            plan = PlannedQuestion(str(dataset), str(sql))
+            if not unpacker.eof or plan.id != id:
+                raise ValueError
+        except (ValueError, TypeError, binascii.Error, zlib.error, RecursionError):
+            raise Refusal(404, "SRD-505", "there is no such plan.", "POST /v1/plans gives the id of a plan.") from None
+        return plan
+
 
 FRESH = 60.0  # seconds a walk along the chain is believed
 SOON = 1.0  # seconds after which a charge without an answer is looked at again: another process may be at it
@@ -41,7 +83,7 @@ class House:
         self._entries: dict[str, tuple[tuple[int, int], float, list[Entry]]] = {}
         self._seals = 0
         self._reading = threading.Lock()
-        self._parsed: OrderedDict[Plan, Query] = OrderedDict()
+        self._parsed: OrderedDict[PlannedQuestion, Query] = OrderedDict()
         self.quotes = Quotes(clock, {name: Rules(self.floors[name], self.deadlines[name]) for name in datasets})
 
     def seen_by(self, person: Person) -> dict[str, Opened]:
@@ -59,19 +101,19 @@ class House:
             raise Refusal(404, "SRD-505", "there is no such dataset.", "GET /v1/datasets lists them.")
         return chosen, seen[chosen]
 
-    def query(self, person: Person, id: str) -> tuple[Plan, Opened, Query]:
+    def query(self, person: Person, id: str) -> tuple[PlannedQuestion, Opened, Query]:
         """The question behind a plan's id. Building it reads nothing."""
-        plan = Plan.of(id)
+        plan = PlannedQuestion.of(id)
         _, opened = self.dataset(person, plan.dataset)
         return plan, opened, self.parsed(plan)
 
     def known(self, person: Person, id: str) -> Query | None:
         """The question behind a plan's id if somebody asked it before; takes no time."""
-        plan = Plan.of(id)
+        plan = PlannedQuestion.of(id)
         self.dataset(person, plan.dataset)
         return self._parsed.get(plan)
 
-    def parsed(self, plan: Plan) -> Query:
+    def parsed(self, plan: PlannedQuestion) -> Query:
         """Parsed before or now; a Query is immutable and shared by everybody."""
         found = self._parsed.get(plan) or self._read(plan)
         with self._reading:
@@ -80,18 +122,18 @@ class House:
                 self._parsed.popitem(last=False)
         return found
 
-    def _read(self, plan: Plan) -> Query:
+    def _read(self, plan: PlannedQuestion) -> Query:
         opened = self.datasets[plan.dataset]
         return asked(opened, plan.sql) if is_call(plan.sql) else opened.sql(plan.sql)
 
-    def gate(self, person: Person, plan: Plan) -> Gate | None:
+    def gate(self, person: Person, plan: PlannedQuestion) -> Gate | None:
         """Where this person's dear releases wait; an owner's own do not."""
         declared = self.datasets[plan.dataset].declared
         if declared.approve_above is None or person.owner:
             return None
         return Gate(Approvals.beside(declared.path), declared.approve_above, plan.id)
 
-    def rules(self, person: Person, plan: Plan) -> Rules:
+    def rules(self, person: Person, plan: PlannedQuestion) -> Rules:
         """What stands between this person's question and its charge."""
         return Rules(self.floors[plan.dataset], self.deadlines[plan.dataset], self.gate(person, plan))
 
