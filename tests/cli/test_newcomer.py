@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from sordino.cli import main
-from sordino.cli.door import Door
+from sordino.cli.console import Door
 
 ROWS = 100_000
 WIDE = 'SELECT sex, AVG("cost (EUR)") AS cost, MEDIAN(age) AS age, COUNT(*) AS n, SUM(age) AS years FROM visits_2025 GROUP BY sex'

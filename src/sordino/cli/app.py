@@ -11,16 +11,14 @@ import typer
 
 from sordino import __version__
 from sordino.cli.ask import budget, card, describe, preview, query
-from sordino.cli.attack import attacks
-from sordino.cli.book import books
-from sordino.cli.claim import check
-from sordino.cli.config import configs
-from sordino.cli.door import USAGE, code_of, door, wrapped
-from sordino.cli.lab import audit
-from sordino.cli.owner import fit, import_files, init
-from sordino.cli.poll import surveys
-from sordino.cli.self import demo, doctor, explain
+from sordino.cli.check import check
+from sordino.cli.console import USAGE, code_of, door, wrapped
+from sordino.cli.declare import configs, fit, import_files, init
+from sordino.cli.installation import demo, doctor, explain
+from sordino.cli.lab import attacks, audit
+from sordino.cli.ledger import books
 from sordino.cli.serve import learn, serve, tokens
+from sordino.cli.survey import surveys
 from sordino.errors import QueryError, SordinoError, not_installed
 
 __all__ = ["app", "main"]

@@ -12,8 +12,8 @@ from typing import Annotated, Any
 
 import typer
 
-from sordino.cli.door import door
-from sordino.cli.owner import imported, near
+from sordino.cli.console import door
+from sordino.cli.declare import imported, near
 from sordino.errors import QueryError
 
 __all__ = ["learn", "serve", "tokens"]

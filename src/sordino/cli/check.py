@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sordino.cli.door import UNSAFE, door
+from sordino.cli.console import UNSAFE, door
 from sordino.errors import SordinoError
 
 __all__ = ["check"]

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from sordino.cli.door import UNSAFE, door
+from sordino.cli.console import UNSAFE, door
 from sordino.errors import CODES, FIXES, QueryError, SordinoError
 
 __all__ = ["demo", "doctor", "explain"]

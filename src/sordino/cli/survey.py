@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from sordino.cli.door import door
+from sordino.cli.console import door
 from sordino.errors import QueryError
 
 __all__ = ["surveys"]

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sordino.cli.door import BROKEN, USAGE, door
+from sordino.cli.console import BROKEN, USAGE, door
 from sordino.errors import LedgerError
 
 __all__ = ["books"]
