@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from sordino.errors import QueryError
 from sordino.pictures import Picture, lines
 
-__all__ = ["Curve", "InfluenceFit", "huber", "least_squares", "location", "planning_bound", "regression"]
+__all__ = ["Curve", "Fit", "huber", "least_squares", "location", "planning_bound", "regression"]
 
 Floats = NDArray[np.float64]
 STEPS = 200
@@ -43,7 +43,7 @@ least_squares = Curve(lambda r: np.asarray(r, float), lambda r: np.ones_like(r, 
 
 
 @dataclass(frozen=True)
-class InfluenceFit:
+class Fit:
     r"""An M-estimate on a sample taken for the whole population: sum_i x_i psi(y_i - x_i'theta) = 0.
 
     Theorem. With M = E[x x' psi'(r)] the influence of a point (x, y) is IF(x, y) = M^-1 x psi(y - x'theta); over |x| <= B the gross error
@@ -73,7 +73,7 @@ class InfluenceFit:
         pull = rows * self.curve.psi(np.atleast_1d(np.asarray(y, float)) - rows @ self.theta)[:, None]
         return np.asarray(np.linalg.solve(self.curvature, pull.T).T)
 
-    def plot(self, *others: InfluenceFit, x: ArrayLike | None = None) -> Picture:
+    def plot(self, *others: Fit, x: ArrayLike | None = None) -> Picture:
         """The influence of one more target y at row x (the mean row), of this fit and of others; its length if there are several terms."""
         row = self.rows.mean(axis=0) if x is None else np.asarray(x, float)
         middle, reach = float(row @ self.theta), 4 * float(np.median(np.abs(self.residuals))) or 1.0
@@ -112,15 +112,15 @@ class InfluenceFit:
         return max(float(np.linalg.norm(self.fixed_scale(line[:-1], line[-1], share))) for line in lines)
 
 
-def regression(rows: ArrayLike, target: ArrayLike, curve: Curve) -> InfluenceFit:
+def regression(rows: ArrayLike, target: ArrayLike, curve: Curve) -> Fit:
     """The M-estimate of a regression on public data; give a column of ones for the constant."""
     x, y = np.asarray(rows, float), np.asarray(target, float)
     if x.ndim != 2 or y.shape != (len(x),) or len(y) == 0 or not (np.isfinite(x).all() and np.isfinite(y).all()):
         raise QueryError("SRD-105", "rows and target do not fit.", "Give finite numbers: a row of terms for each target.")
-    return InfluenceFit(x, y, curve, _root(x, y, np.full(len(y), 1 / len(y)), curve))
+    return Fit(x, y, curve, _root(x, y, np.full(len(y), 1 / len(y)), curve))
 
 
-def location(sample: ArrayLike, curve: Curve) -> InfluenceFit:
+def location(sample: ArrayLike, curve: Curve) -> Fit:
     """The M-estimate of location: a regression on the constant alone."""
     y = np.asarray(sample, float).ravel()
     return regression(np.ones((len(y), 1)), y, curve)

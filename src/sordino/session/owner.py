@@ -30,7 +30,7 @@ from sordino.session.open_dataset import Opened
 from sordino.session.table import Table
 from sordino.summaries.totals import Item, Totals
 
-__all__ = ["SPARE", "WARNING", "ColumnFit", "Fit", "fit"]
+__all__ = ["SPARE", "WARNING", "ColumnFit", "OwnerFit", "fit"]
 
 WARNING = "NOT PRIVATE: facts about the rows themselves, for their owner alone. Nothing of this was charged; show it to nobody else."
 SPARE = "Bounds are rounded outwards, and still whoever reads them learns that much: prefer what is publicly known."
@@ -67,7 +67,7 @@ class ColumnFit:
 
 
 @dataclass(frozen=True)
-class Fit:
+class OwnerFit:
     """How a declaration fits the rows of one table. NOT PRIVATE."""
 
     table: str
@@ -190,7 +190,7 @@ def fit(table: Any) -> Any:
     raise QueryError("SRD-106", what, "Give a table of sd.table or sd.open, or a dataset file, on the machine where the rows are.")
 
 
-def _file(path: str | os.PathLike[str]) -> dict[str, Fit]:
+def _file(path: str | os.PathLike[str]) -> dict[str, OwnerFit]:
     declared = read_dataset(path)
     found = {}
     for name, item in declared.tables.items():
@@ -212,7 +212,7 @@ def look(engine: Any, read_as: str = "cat") -> dict[str, tuple[Seen, dict[str, A
         return {seen.name: (seen, *suggest(seen)) for seen in rows.seen([Column(column.name, "cat") for column in columns])}
 
 
-def fitted(name: str, engine: Any, columns: Mapping[str, Column], unit: PrivacyUnit, *, fold: bool = False) -> Fit:
+def fitted(name: str, engine: Any, columns: Mapping[str, Column], unit: PrivacyUnit, *, fold: bool = False) -> OwnerFit:
     """The fit of one source: about four passes over its rows, and one bounded table for each group column."""
     if not isinstance(engine, Inspectable):
         raise QueryError("SRD-106", f"a {type(engine).__name__} does not show its rows.", "Open the source itself with sd.table.")
@@ -228,7 +228,7 @@ def fitted(name: str, engine: Any, columns: Mapping[str, Column], unit: PrivacyU
     counted = _counted(engine, columns, unit, fold=fold, grouping=_grouping(columns, seen, unit), total=total)
     parts = tuple(_column(columns[at], seen[at], cuts.get(at), unit) for at in columns)
     kept = {} if unit.column is None else {at: share for at, share in counted.items() if not at or at in made["max_groups"]}
-    return Fit(name, total, unit.column, columns=parts, counted=kept, **made)
+    return OwnerFit(name, total, unit.column, columns=parts, counted=kept, **made)
 
 
 def _scanned(column: Column) -> Column:
