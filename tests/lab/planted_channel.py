@@ -13,7 +13,7 @@ from sordino.mechanisms import Laplace, LaplaceHistogram, StableHistogram
 from sordino.privacy.discrete import DiscreteLaplace
 from sordino.privacy.families import LaplaceLaw
 from sordino.session.owned import owned
-from sordino.summaries import KeyCounts, Value
+from sordino.summaries import Counts, Value
 
 
 def noisy_sum(data, n, high=10):
@@ -193,7 +193,7 @@ class Tidy(LaplaceHistogram):
 
     def release(self, ask, draw):
         noisy = super().release(ask, draw)
-        held = set(ask(KeyCounts()).keys)
+        held = set(ask(Counts()).keys)
         return {key: count for key, count in noisy.items() if key in held}
 
 

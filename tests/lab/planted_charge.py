@@ -24,7 +24,7 @@ from sordino.statistics.added import Added
 from sordino.statistics.budget_split import Plan
 from sordino.statistics.evaluation import Evaluation
 from sordino.statistics.ranks import JointStep, RankStep
-from sordino.summaries import KeyCounts, Scores
+from sordino.summaries import Counts, Scores
 
 GROUPED = (", by public keys",)
 
@@ -78,7 +78,7 @@ def a_histogram_that_draws_half_its_certified_scale():
     """The certificate is about one scale, the draw about half of it."""
 
     def quiet(self, ask, draw):
-        tally = ask(KeyCounts())
+        tally = ask(Counts())
         held = dict(zip(tally.keys, tally.counts.tolist(), strict=True))
         counts = np.array([held.get(key, 0) for key in self.keys], np.int64)
         return dict(zip(self.keys, draw(DiscreteLaplace(self.scale / 2, counts)).tolist(), strict=True))

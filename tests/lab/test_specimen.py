@@ -12,7 +12,7 @@ from sordino.mechanisms import Gaussian, Laplace, QuantileExponential, StableHis
 from sordino.noise import draw
 from sordino.privacy.relation import Relation
 from sordino.session.owned import owned
-from sordino.summaries import KeyCounts, RankWindow, Value
+from sordino.summaries import Counts, RankWindow, Value
 
 
 @pytest.mark.parametrize("mechanism", catalog(), ids=lambda kind: kind.__name__)
@@ -57,7 +57,7 @@ def test_counts_differ_by_what_one_person_may_hold():
 def test_the_first_request_is_found_without_data():
     assert request_of(Laplace(1)) == Value()
     assert isinstance(request_of(QuantileExponential(1, high=9)), RankWindow)
-    assert isinstance(request_of(StableHistogram(1, "0.1")), KeyCounts)
+    assert isinstance(request_of(StableHistogram(1, "0.1")), Counts)
 
 
 @dataclass(frozen=True)

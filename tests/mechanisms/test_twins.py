@@ -50,7 +50,7 @@ from sordino.mechanisms.stability import passes
 from sordino.privacy.discrete import Bernoulli, Categorical, UniformInteger
 from sordino.privacy.families import LaplaceLaw
 from sordino.sensitivity.distance import canonical
-from sordino.summaries import KeyCounts, Near, Nearness, RankWindow, Refused, Rung, Stair, Value
+from sordino.summaries import Counts, Near, Nearness, RankWindow, Refused, Rung, Stair, Value
 
 SMALL = Fraction(1, 10**6)
 FIFTH = Fraction(4, 5)
@@ -269,7 +269,7 @@ class StrictHistogram(LaplaceHistogram):
     """Noises only the keys that occur, so that an absent key answers exactly 0."""
 
     def release(self, ask, draw):
-        tally = ask(KeyCounts())
+        tally = ask(Counts())
         noisy = super().release(ask, draw)
         return {key: count if key in tally.keys else 0 for key, count in noisy.items()}
 

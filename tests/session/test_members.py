@@ -117,5 +117,5 @@ def test_a_bundle_sealed_before_prices_were_split_is_left_alone():
     with table() as people:
         both = people.agg(n=sd.count(), mid=sd.median("income")).release(epsilon=1)
         before = replace(Release.from_bytes(both.sealed), split={}).to_bytes()
-        assert Release.from_bytes(before).member(0, "count") is None
-        assert Release.from_bytes(both.sealed).member(0, "count") is not None
+        assert Release.from_bytes(before)._member(0, "count") is None
+        assert Release.from_bytes(both.sealed)._member(0, "count") is not None

@@ -22,7 +22,7 @@ from sordino.mechanisms import (
     StableMode,
 )
 from sordino.session.owned import Owned, owned
-from sordino.summaries import KeyCounts, Near, Nearness, RankWindow, Scores, Stair, Value
+from sordino.summaries import Counts, Near, Nearness, RankWindow, Scores, Stair, Value
 
 SMALL = Fraction(1, 10**6)
 
@@ -80,7 +80,7 @@ def test_scores_must_be_whole_and_small_enough_for_doubles():
 def test_the_first_row_does_not_choose_the_name_of_equal_keys(twins):
     odd, plain = twins
     assert odd == plain
-    one, other = Owned([odd, *[plain] * 9])(KeyCounts()), Owned([*[plain] * 9, odd])(KeyCounts())
+    one, other = Owned([odd, *[plain] * 9])(Counts()), Owned([*[plain] * 9, odd])(Counts())
     assert one.keys == other.keys
     assert [type(key) for key in one.keys] == [type(key) for key in other.keys]
     assert one.counts.tolist() == [10]
@@ -93,12 +93,12 @@ def test_a_row_with_another_spelling_of_the_mode_does_not_show():
 
 
 def test_all_missing_keys_are_one_key():
-    tally = Owned([float("nan"), math.nan, np.float64("nan"), None])(KeyCounts())
+    tally = Owned([float("nan"), math.nan, np.float64("nan"), None])(Counts())
     assert sorted(tally.counts.tolist()) == [1, 3]
 
 
 def test_keys_come_in_byte_order_and_counts_may_be_given():
-    tally = Owned({"b": 2, "a": 3, 10: 1, 9: 1})(KeyCounts())
+    tally = Owned({"b": 2, "a": 3, 10: 1, 9: 1})(Counts())
     assert tally.keys == (10, 9, "a", "b")
     assert tally.counts.tolist() == [1, 1, 3, 2]
 

@@ -11,7 +11,7 @@ from typing import Any
 from sordino.errors import QueryError
 from sordino.privacy.relation import Relation
 from sordino.sensitivity import ScaleLadder
-from sordino.summaries import KeyCounts, Near, Nearness, RankWindow, Rung, Scores, Stair, Value
+from sordino.summaries import Counts, Near, Nearness, RankWindow, Rung, Scores, Stair, Value
 from sordino.summaries.moment import Gradient, Gram, Lengths
 from sordino.summaries.totals import Values
 
@@ -122,7 +122,7 @@ def _scores(mechanism: Any, _: Scores) -> Iterator[Specimen]:
             yield Specimen(name, still, [score + far * way for score, way in zip(still, ways, strict=True)])
 
 
-def _counts(mechanism: Any, _: KeyCounts) -> Iterator[Specimen]:
+def _counts(mechanism: Any, _: Counts) -> Iterator[Specimen]:
     rows, keys = getattr(mechanism, "max_rows", 1), getattr(mechanism, "max_groups", 1)
     if getattr(mechanism, "total", None):  # as many full keys as a person has rows for
         keys = max(1, min(keys, mechanism.total // rows))
@@ -261,7 +261,7 @@ def _resolution(mechanism: Any) -> Fraction:
 _KINDS: dict[type, Callable[[Any, Any], Iterator[Specimen]]] = {
     Value: _values,
     Scores: _scores,
-    KeyCounts: _counts,
+    Counts: _counts,
     RankWindow: _ranks,
     Values: _ranks,
     Stair: _ladder,

@@ -26,7 +26,7 @@ from sordino.mechanisms.stable_histogram import StableHistogram
 from sordino.mechanisms.stable_mode import StableMode
 from sordino.privacy.discrete import Bernoulli, UniformInteger
 from sordino.privacy.law import Placed
-from sordino.summaries import Ask, KeyCounts, Scores, Stair
+from sordino.summaries import Ask, Counts, Scores, Stair
 
 __all__ = ["Told", "told"]
 
@@ -53,7 +53,7 @@ def told(mechanism: Any, one: Ask, other: Ask) -> Told | None:
     """
     one, other = _kept(one), _kept(other)
     if isinstance(mechanism, PartitionSelection | StableHistogram):
-        return _Keyed(mechanism, one(KeyCounts()), other(KeyCounts())).rule
+        return _Keyed(mechanism, one(Counts()), other(Counts())).rule
     for kind, rule in RULES.items():
         if isinstance(mechanism, kind):
             return rule(mechanism, one, other)

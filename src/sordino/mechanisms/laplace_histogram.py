@@ -18,7 +18,7 @@ from sordino.privacy.discrete import DiscreteLaplace
 from sordino.privacy.number import as_epsilon
 from sordino.privacy.relation import Limits, Relation
 from sordino.privacy.witness import LaplaceShift
-from sordino.summaries import Ask, Draw, KeyCounts, Tally
+from sordino.summaries import Ask, Counts, Draw, Tally
 
 __all__ = ["LaplaceHistogram"]
 
@@ -80,7 +80,7 @@ class LaplaceHistogram:
         return claim(self, cost, LaplaceShift(float(self.reach / self.scale), scalar=False), assumes=unit)
 
     def release(self, ask: Ask, draw: Draw) -> dict[Hashable, int]:
-        tally: Tally = ask(KeyCounts())
+        tally: Tally = ask(Counts())
         held = dict(zip(tally.keys, tally.counts.tolist(), strict=True))
         counts = np.array([held.get(key, 0) for key in self.keys], np.int64)
         return dict(zip(self.keys, draw(DiscreteLaplace(self.scale, counts)).tolist(), strict=True))

@@ -18,7 +18,7 @@ from sordino.privacy.discrete import Bernoulli
 from sordino.privacy.number import as_delta, as_epsilon, exp_up, round_down
 from sordino.privacy.relation import Relation
 from sordino.privacy.witness import Closed
-from sordino.summaries import Ask, Draw, KeyCounts, Tally
+from sordino.summaries import Ask, Counts, Draw, Tally
 
 __all__ = ["PartitionSelection"]
 
@@ -92,7 +92,7 @@ class PartitionSelection:
         return claim(self, cost, Closed(self.hockey), assumes=unit)
 
     def release(self, ask: Ask, draw: Draw) -> tuple[Hashable, ...]:
-        tally: Tally = ask(KeyCounts())
+        tally: Tally = ask(Counts())
         table = self.table
         people = np.minimum(np.maximum(tally.counts, 0), len(table) - 1)
         steps = np.unique(np.append(people, 0))  # the empty table tosses no coin, but hands over a law all the same

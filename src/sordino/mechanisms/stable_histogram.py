@@ -21,7 +21,7 @@ from sordino.privacy.families import GaussianLaw
 from sordino.privacy.number import as_delta, as_epsilon, round_up
 from sordino.privacy.relation import Limits, PrivacyUnit, Relation
 from sordino.privacy.witness import Closed
-from sordino.summaries import Ask, Draw, KeyCounts, Tally
+from sordino.summaries import Ask, Counts, Draw, Tally
 
 __all__ = ["StableHistogram"]
 
@@ -132,7 +132,7 @@ class StableHistogram:
         return claim(self, Cost.approximate(self.epsilon, self.delta), Closed(self.hockey), assumes=unit, loose=why)
 
     def release(self, ask: Ask, draw: Draw) -> dict[Hashable, int]:
-        tally: Tally = ask(KeyCounts())
+        tally: Tally = ask(Counts())
         occurs = tally.counts > 0
         counts = tally.counts[occurs].astype(np.int64)
         noisy = draw(GaussianLaw().at(counts, self.scale) if self.noise == "gaussian" else DiscreteLaplace(self.scale, counts))

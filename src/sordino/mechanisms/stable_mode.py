@@ -13,7 +13,7 @@ from sordino.mechanisms.stability import Stability, coin_witness
 from sordino.privacy.certificate import Certificate
 from sordino.privacy.cost import Cost
 from sordino.privacy.relation import Relation
-from sordino.summaries import Ask, Draw, Held, KeyCounts, Near, Tally
+from sordino.summaries import Ask, Counts, Draw, Held, Near, Tally
 
 __all__ = ["StableMode"]
 
@@ -70,7 +70,7 @@ class StableMode:
         return Near(distance.top_k(counts, self.k, **options), frozenset(ranked[: self.k]))
 
     def release(self, ask: Ask, draw: Draw) -> Any:
-        near = self.near(ask(KeyCounts()))
+        near = self.near(ask(Counts()))
         return Stability(self.epsilon, self.delta).release(Held(near), draw)
 
     @classmethod

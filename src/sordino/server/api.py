@@ -125,7 +125,7 @@ def routes(house: House, desk: Desk, worker: Worker) -> APIRouter:
         found = await desk.release(Errand(query, wish, person.name, f"{person.name}:{key}", rules))
         if isinstance(found, SordinoError):
             raise found
-        made = Release.from_bytes(found.sealed, query=query)
+        made = Release.from_bytes(found.sealed, query=query).at(query.level)
         request.scope["said"] = {"release": made.id, "paid": found.recalled is None}
         return released(made, paid=found.recalled is None, sealed=found.sealed)
 

@@ -18,7 +18,7 @@ from sordino.statistics.column_quantile import Quantiles
 from sordino.statistics.histograms import Histogram
 from sordino.statistics.port import Statistic
 from sordino.statistics.regression import Regression
-from sordino.statistics.row_count import Counts
+from sordino.statistics.row_count import PredicateCounts
 from sordino.summaries import Refused
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def shape(label: str, statistic: Statistic) -> Shape | None:
         case Quantiles():
             levels = [f"{float(q):g}" for q in statistic.levels]
             return {"columns": [f"quantile({statistic.column}, {q})" if own else f"{label}_{q}" for q in levels]}
-        case Counts():
+        case PredicateCounts():
             return {"columns": [f"count({describe(p)})" if own else f"{label}_{i}" for i, p in enumerate(statistic.predicates, 1)]}
         case Regression():
             return {"cells": "term", "count": "coefficient" if own else label}

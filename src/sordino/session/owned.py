@@ -23,7 +23,7 @@ from sordino.sensitivity.distance import canonical
 from sordino.sensitivity.order import rank
 from sordino.session.card import Card
 from sordino.session.release import Paid, Release
-from sordino.summaries import Draw, KeyCounts, Near, Nearness, RankWindow, Rung, Scores, Stair, Tally, Value
+from sordino.summaries import Counts, Draw, Near, Nearness, RankWindow, Rung, Scores, Stair, Tally, Value
 from sordino.summaries.moment import ONE, Gradient, Gram, Lengths, Outer
 from sordino.summaries.product import answer, quantised
 from sordino.summaries.totals import Sorted, Values, rank_window
@@ -51,7 +51,7 @@ class Owned:
                 return _steps(self.data, request)
             case Scores():
                 return _whole(self.data)
-            case KeyCounts():
+            case Counts():
                 return _tally(self.data)
             case RankWindow():
                 low, high = (int(b) for b in as_bounds(self.bounds))

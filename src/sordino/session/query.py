@@ -39,7 +39,7 @@ from sordino.statistics import sum as total
 from sordino.statistics.applied import Applied
 from sordino.statistics.column_quantile import Position, as_confidence, as_interval
 from sordino.statistics.port import LEVEL
-from sordino.statistics.row_count import Counts, Present
+from sordino.statistics.row_count import PredicateCounts, Present
 
 if TYPE_CHECKING:
     from sordino.session.table import Table
@@ -90,7 +90,7 @@ class Query(TableVerbs):
 
     def _read(self, statistic: Statistic) -> Statistic:
         """A statistic whose conditions are still text, as `sd.counts(["age > 17"])`, with conditions about this table's columns."""
-        if not isinstance(statistic, Counts):
+        if not isinstance(statistic, PredicateCounts):
             return statistic
         return replace(statistic, predicates=tuple(self._condition(p) if isinstance(p, str) else p for p in statistic.predicates))
 
@@ -335,7 +335,7 @@ class Query(TableVerbs):
         if ends is not self:
             terms: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "delta": delta, "within": within, "within_rank": within_rank}
             who: dict[str, Any] = {"fresh": fresh, "analyst": analyst, "request": request}
-            return ends.release(**terms, mechanism=mechanism, propose=propose, otherwise=otherwise, **who).at(ends.level)
+            return ends.release(**terms, mechanism=mechanism, propose=propose, otherwise=otherwise, **who)
         if mechanism is not None or propose is not None:
             other = self.by_mechanism(mechanism, propose, otherwise)
             price: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "delta": delta, "within": within, "within_rank": within_rank}
@@ -345,7 +345,7 @@ class Query(TableVerbs):
         least = None if epsilon is None else as_epsilon(epsilon)
         recorded = None if fresh else self.recall(least, wish, ranks=ranks, rho=None if rho is None else as_positive(rho, "rho"))
         if recorded is not None:
-            return recorded
+            return recorded.at(self.level)
         plan = self.priced(epsilon=epsilon, rho=rho, delta=delta, within=within, within_rank=within_rank)
         sealed = execute(
             plan,
@@ -356,7 +356,7 @@ class Query(TableVerbs):
             owner_log=self.table.log_failure,
             wish=self.said(epsilon=epsilon, rho=rho, delta=delta, within=within, within_rank=within_rank),
         )
-        return replace(Release.from_bytes(sealed, query=self), more=self.table.budget.more(plan.cost))
+        return replace(Release.from_bytes(sealed, query=self), more=self.table.budget.more(plan.cost)).at(self.level)
 
     def recorded(self, *, older: bool = True) -> list[Release]:
         """Every recorded answer to this question, oldest first; open to every analyst of the dataset. `older` are those of format 1."""

@@ -220,7 +220,7 @@ class Release:
         split = {"split": self.split} if self.split else {}
         return encode({**facts, **data, **split, "cost": self.cost.exact.to_dict(), "charged": charged, "card": dict(self.card)})
 
-    def member(self, place: int, name: str) -> Release | None:
+    def _member(self, place: int, name: str) -> Release | None:
         """One of several statistics as an answer of its own: its draw, its price, its bar, under a name. None if its price was not sealed.
 
         A function of the sealed bytes, so it is the same for everybody; it keeps the id of the charge that paid for it.
@@ -365,7 +365,7 @@ def _moved(said: Mapping[str, Any]) -> dict[str, Any]:
 @lru_cache(maxsize=4096)
 def member_of(sealed: bytes, place: int, name: str) -> bytes | None:
     """One of the statistics of a sealed bundle as the bytes it would have alone; read once, as a book's answers stay as they are."""
-    found = Release.from_bytes(sealed).member(place, name)
+    found = Release.from_bytes(sealed)._member(place, name)
     return None if found is None else found.to_bytes()
 
 

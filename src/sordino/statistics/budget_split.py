@@ -17,7 +17,7 @@ from sordino.statistics.moments import ColumnMoments, Halves, MomentsStep
 from sordino.statistics.port import Answer, Context, Counted, Groups, Priced, Statistic, Step
 from sordino.statistics.private_keys import CountedKeys, Keys
 from sordino.statistics.reach import length_grid, public_size
-from sordino.statistics.row_count import Count, Counts, Present
+from sordino.statistics.row_count import Count, PredicateCounts, Present
 from sordino.summaries import Ask, Draw
 
 __all__ = ["Drawing", "Merged", "Plan", "Single", "bundles", "plan_steps"]
@@ -179,7 +179,7 @@ def plan_steps(
     members = bundles(statistics, context)
     needy = members if way in THRIFTY else [m for m in members if any(statistics[label].needs_delta(context) for label in m)]
     willing = [m for m in members if m not in needy and any(statistics[label].takes_delta for label in m)]
-    takers = [*needy, *willing] or ([] if private else [m for m in members if isinstance(statistics[m[0]], Means | Counts)])
+    takers = [*needy, *willing] or ([] if private else [m for m in members if isinstance(statistics[m[0]], Means | PredicateCounts)])
     if (needy or private) and not delta:
         raise QueryError("SRD-102", "private keys need a delta.", "Give delta, or declare the keys.")
     each = delta / (len(takers) + private) if takers or private else Fraction(0)

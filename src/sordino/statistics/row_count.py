@@ -29,7 +29,7 @@ from sordino.statistics.reach import Reach, read_totals
 from sordino.summaries import Ask, Draw
 from sordino.summaries.totals import Item
 
-__all__ = ["Count", "CountStep", "CountUnits", "Counts", "Present", "count", "count_units", "counts", "units_item"]
+__all__ = ["Count", "CountStep", "CountUnits", "PredicateCounts", "Present", "count", "count_units", "counts", "units_item"]
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ class CountsStep(Priced):
 
 
 @dataclass(frozen=True)
-class Counts(Plain):
+class PredicateCounts(Plain):
     r"""The numbers of rows that satisfy each of d predicates.
 
     Theorem. In one group of m rows a person Laplace noise of scale m d/epsilon, or Gaussian noise for the L2 sensitivity m sqrt(d), is
@@ -217,7 +217,7 @@ class Counts(Plain):
         return {name: partial(CountsStep, items, noise) for name, noise in quieter(laplace, gaussian).items()}
 
 
-def counts(predicates: Iterable[Any]) -> Counts:
+def counts(predicates: Iterable[Any]) -> PredicateCounts:
     """How many rows satisfy each predicate, given as text such as "age >= 18"."""
     if isinstance(predicates, str | bytes) or not isinstance(predicates, Iterable):
         raise QueryError("SRD-103", f"the predicates are {shown(predicates)}.", 'List them: ["age >= 18", "age >= 65"].')
@@ -225,4 +225,4 @@ def counts(predicates: Iterable[Any]) -> Counts:
     for item in asked:
         if not isinstance(item, str | Predicate):
             raise QueryError("SRD-206", f"a predicate is {shown(item)}.", 'Write each as text, such as "age >= 18".')
-    return Counts(asked)
+    return PredicateCounts(asked)

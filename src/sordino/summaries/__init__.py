@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sordino.summaries.request import (
     Ask,
+    Counts,
     Draw,
     Held,
-    KeyCounts,
     Near,
     Nearness,
     RankWindow,
@@ -22,9 +22,9 @@ from sordino.summaries.request import (
 
 __all__ = [
     "Ask",
+    "Counts",
     "Draw",
     "Held",
-    "KeyCounts",
     "Near",
     "Nearness",
     "RankWindow",

@@ -14,10 +14,10 @@ from sordino.privacy.law import LawOutcome
 
 __all__ = [
     "Ask",
+    "Counts",
     "Draw",
     "Held",
     "Hidden",
-    "KeyCounts",
     "Near",
     "Nearness",
     "RankWindow",
@@ -97,7 +97,7 @@ class Scores(Request[NDArray[np.int64]]):
 
 
 @dataclass(frozen=True)
-class KeyCounts(Request["Tally"]):
+class Counts(Request["Tally"]):
     """Ask how many rows carry each key; the answer is a Tally."""
 
 
