@@ -65,7 +65,7 @@ class RankExponential(QuantileExponential):
         still = [end] * max(0, r - m - 1) + [near] * min(r, m + 1) + [far] * r
         pair = self._pair(still + [far] * (m if self.relation is Relation.REPLACE else 0), still + [end] * m)
         unit = f"{self.relation.value}; at most {m} rows per person"
-        small = self.high - self.low < 10**6 * math.exp(self.epsilon) or self.base == "arsinh"
+        small = math.log((self.high - self.low) / 10**6) < self.epsilon or self.base == "arsinh"
         reason = "on a small grid no pair of tables attains the bound" if small else ""
         return claim(self, Cost.bounded_range(self.epsilon), pair, assumes=unit, loose=reason)
 
