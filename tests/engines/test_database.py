@@ -43,7 +43,7 @@ def test_what_a_look_asks_for_is_what_it_needs(data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("at_once", [10**6, 200, 20])
 def test_windows_and_middles_of_many_groups_are_read_in_few_and_small_answers(monkeypatch: Any, at_once: int) -> None:
-    monkeypatch.setattr("sordino.engines.duckdb.Answer", RemoteEngine)
+    monkeypatch.setattr("sordino.engines.duckdb.EngineAnswer", RemoteEngine)
     monkeypatch.setattr("sordino.engines.database.AT_ONCE", at_once)
     read: list[int] = []
     fetch = RemoteEngine._fetch
@@ -78,7 +78,7 @@ def test_windows_and_middles_of_many_groups_are_read_in_few_and_small_answers(mo
 
 
 def test_a_group_whose_window_is_too_large_is_read_by_itself(monkeypatch: Any) -> None:
-    monkeypatch.setattr("sordino.engines.duckdb.Answer", RemoteEngine)
+    monkeypatch.setattr("sordino.engines.duckdb.EngineAnswer", RemoteEngine)
     monkeypatch.setattr("sordino.engines.database.AT_ONCE", 50)
     table = {"g": [0] * 300 + [1] * 5, "v": [*range(300), *range(5)]}
     with open_source(table, (GROUP, VALUE)) as engine, engine.bounded(FRAME, 1) as bounded:

@@ -34,7 +34,7 @@ from sordino.schema.frame import Frame
 from sordino.summaries.totals import Item, Totals
 
 from .test_length import IDS, NOTES
-from .test_value import COLUMNS as VALUES
+from .test_value_text import COLUMNS as VALUES
 
 WHO, NOTE, COST = Column("who", "id"), Column("note", "cat"), Column("v", "int", bounds=(0, 9))
 ASKED = Totals((Item("rows"), Item("units"), Item("sum", "v")))

@@ -19,7 +19,7 @@ from sordino.statistics.rank_test import leaning, standing
 def _quick(monkeypatch):
     """Normal numbers in floating point: thousands of simulated nulls in a second."""
     rng = np.random.default_rng(7)
-    for room in (outcome, *(__import__(f"sordino.inference.{name}", fromlist=["x"]) for name in ("ranks", "difference"))):
+    for room in (outcome, tests):
         monkeypatch.setattr(room, "normal", lambda *shape: rng.normal(size=shape))
 
 

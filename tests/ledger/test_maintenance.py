@@ -12,7 +12,7 @@ from sordino.ledger import Budget, adopt, verify_export
 from sordino.privacy.cost import Cost
 
 from .scenes import TENTH, key, open_book
-from .test_witness import copy_ledger, refused, spend
+from .test_witness_file import copy_ledger, refused, spend
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from sordino.ledger.port import InDoubt
 
 from .conftest import POSTGRES
 from .scenes import TENTH, check_promises, finish, key, open_book, start_writer
-from .test_sqlite import purse_race, race
+from .test_sqlite_store import purse_race, race
 
 pytestmark = POSTGRES
 

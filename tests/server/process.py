@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 RUN = "from sordino.cli import main; raise SystemExit(main())"
-AT_ONCE = "import functools, sordino.server.app as app; app.Limits = functools.partial(app.Limits, deadline=0)"
+AT_ONCE = "import functools, sordino.server.app as app; app.ServerLimits = functools.partial(app.ServerLimits, deadline=0)"
 
 
 class Process:

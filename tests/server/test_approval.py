@@ -15,7 +15,7 @@ from sordino.server.approval import MOST, Approval, Approvals
 from sordino.server.owner_page import set_purse, with_purse
 
 from .hall import Visitor, write
-from .test_page import Browser
+from .test_ask_page import Browser
 
 COUNT = "SELECT COUNT(*) AS n FROM admissions"
 

@@ -127,7 +127,7 @@ def test_two_stage_limits_are_a_line_of_their_own_on_the_price_list_and_never_th
         assert "two stages" not in t.mean("x").release(epsilon=1).mechanism
 
 
-def test_an_answer_of_format_1_says_what_it_was_limited_by(tmp_path, monkeypatch):
+def test_an_answer_of_format_1_says_what_it_was_limited_by(tmp_path, monkeypatch, caplog):
     import shutil
 
     from ledger.make_golden1 import LEDGER, opened, questions
@@ -136,7 +136,7 @@ def test_an_answer_of_format_1_says_what_it_was_limited_by(tmp_path, monkeypatch
     monkeypatch.setenv("SORDINO_STATE", str(tmp_path / "state"))
     shutil.copyfile(LEDGER, path := tmp_path / "people.ledger")
     adopt(path, epsilon=0)
-    logging.getLogger("sordino").setLevel(logging.ERROR)
+    caplog.set_level(logging.ERROR, "sordino")
     with opened(path) as people:
         for request, query in questions(people).items():
             again = query.release(epsilon=2, request=request, fresh=True)

@@ -84,7 +84,7 @@ def test_a_preview_shows_the_unit_of_the_ledger_and_the_share_of_the_cap() -> No
         shown = table.group_by("k").count().preview(epsilons=[1])
         assert shown.adds == "rho"
         assert shown.lines[0].loss == pytest.approx(float(table.group_by("k").count().settle(1).cost.rho))
-        head, line = str(shown).splitlines()[1:3]
+        head, line = str(shown).splitlines()[2:4]
         assert head.split()[:2] == ["epsilon", "rho"]
         assert line.split()[1] == f"{shown.lines[0].loss:.3g}"
         assert shown.lines[0].charged == pytest.approx(100 * shown.lines[0].loss / float(table.budget.exact["cap_loss"]))
