@@ -50,7 +50,7 @@ def asks(name: str, *places: str) -> Conforms:
     return Conforms(lambda: check_statistic(Question(name), places=places or ("",)))
 
 
-@planted(HAND, asks("median"), nothing)
+@planted(HAND, asks("median as a point"), nothing)
 @contextmanager
 def a_median_at_twice_its_price():
     """A step releases at twice the epsilon that its parts are charged for."""

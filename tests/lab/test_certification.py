@@ -38,7 +38,7 @@ def test_half_the_noise_is_refuted():
 def test_a_question_has_the_certificates_of_its_plan():
     kind = TABLE_KINDS[0]
     with table(sides(PAIRS[0], kind)[0], **declared(kind)) as people:
-        found = certify(people.group_by("zip").median("income"), epsilon=1, delta="0.01")
+        found = certify(people.group_by("zip").median("income", interval=False), epsilon=1, delta="0.01")
         assert found.verdict == "consistent"
         assert found.certificates == 2
         with pytest.raises(QueryError):

@@ -35,7 +35,7 @@ def test_every_class_of_statistics_is_asked_for(people):
             if ours and hasattr(thing, "ways") and hasattr(thing, "question") and not getattr(thing, "_is_protocol", False):
                 kinds.add(thing)
     asked = {type(made) for name in examples() for made in Question(name).ask(people).asked.statistics.values()}
-    assert {kind.__name__ for kind in kinds - asked} == set()
+    assert {kind.__name__ for kind in kinds if not any(issubclass(made, kind) for made in asked)} == set()
     assert len(kinds) > 20
 
 

@@ -112,6 +112,11 @@ def mapped(column: Column, place: Field) -> tuple[str, str]:
     return typed(replace(column, nulls="drop"), place), KINDS.get(column.type, column.type)
 
 
+def _alike(column: Column, place: Field) -> tuple[str, str]:
+    """The same for one of several files. Whole numbers stay as they are written: one that is not whole is a number, and nobody's id."""
+    return (place.text, "text") if column.type == "int" else mapped(column, place)
+
+
 @dataclass(frozen=True)
 class Parquet:
     """Parquet files, read together by column name. Where they store a column in several ways, each file's values are mapped on their own:
@@ -139,10 +144,10 @@ class Parquet:
         stored, apart = self.stored(cursor)
         if not apart:
             return Scan(self.relation, {column.name: stored[column.name] for column in columns})
-        places = [mapped(column, stored[column.name])[1] for column in columns]
+        places = [_alike(column, stored[column.name])[1] for column in columns]
         texts = []
         for path, fields in apart.items():
-            reads = [mapped(column, fields[column.name])[0] if column.name in fields else "NULL" for column in columns]
+            reads = [_alike(column, fields[column.name])[0] if column.name in fields else "NULL" for column in columns]
             texts.append(f"SELECT {', '.join(f'{text} AS c{i}' for i, text in enumerate(reads))} FROM {self._read([path])}")
         whole = f"({' UNION ALL '.join(texts)})"
         return Scan(whole, {column.name: Field(f"c{i}", kind) for i, (column, kind) in enumerate(zip(columns, places, strict=True))})

@@ -189,7 +189,9 @@ def unaudited(what: str, effort: Effort) -> Found:
 def _label(mechanism: Any) -> str:
     """A mechanism by the parameters that are not its price and not the default."""
     hidden = ("epsilon", "delta", "beta", "low", "high", "question")
-    named = [f for f in fields(mechanism) if f.name not in hidden and getattr(mechanism, f.name) != f.default]
+    pure = getattr(mechanism, "delta", None) == 0  # another law where there is a choice
+    shown = [f for f in fields(mechanism) if f.name not in hidden or (f.name == "delta" and pure)]
+    named = [f for f in shown if getattr(mechanism, f.name) != f.default]
     return f"{type(mechanism).__name__}({', '.join(f'{f.name}={_short(getattr(mechanism, f.name))}' for f in named)})"
 
 

@@ -193,9 +193,10 @@ class _Judged:
         return bool(said["statistic"] == "mean" and (said.get("method") == "two_stage" or said.get("bounds") == "private"))
 
     def moved(self, answers: Sequence[Answer]) -> Floats:
-        """The mean of the rows inside the limits of each answer, which are the last two numbers it was computed from."""
+        """The mean of the rows inside the limits of each answer, as the step reads them off what was drawn."""
         grid, x = self._grid(self.statistic.column), self.rows.columns[self.statistic.column]
-        limits = np.array([answer.raw[-2:] for answer in answers])
+        first = len(answers[0].raw) - (2 if self.plan.steps[self.name].counting is None else 3) if answers else 0
+        limits = np.array([answer.raw[first : first + 2] for answer in answers])
         known: dict[tuple[float, ...], float] = {}
         for low, high in map(tuple, limits.tolist()):
             if (low, high) not in known:
