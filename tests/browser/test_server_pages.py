@@ -112,7 +112,7 @@ def test_an_analyst_goes_through_every_page(page, served):
 def test_the_page_says_what_will_be_withheld_and_what_the_builder_cannot_say(page, served):
     enter(page, served, served.amina)
     page.goto(f"{served.url}/ask?sql={WARD.replace(' ', '+')}&within=200")
-    page.get_by_text("Withheld:").wait_for()
+    page.get_by_text("Withheld:", exact=True).wait_for()
     page.get_by_label("Question, in SQL").fill("SELECT MIN(age) AS a, MAX(age) AS b FROM admissions")
     page.get_by_text("says more than these fields can").wait_for(state="attached")
     page.get_by_label("Question, in SQL").fill("SELECT cost FROM admissions")

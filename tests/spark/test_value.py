@@ -6,8 +6,8 @@ import itertools
 from typing import Any
 
 import pyarrow as pa
-from engines.test_value_text import COLUMNS, DECLARED, KINDS, PLACE, arrow, columns, read, told
 
+from engines.test_value_text import COLUMNS, DECLARED, KINDS, PLACE, arrow, columns, read, told
 from sordino.engines.spark import Spark, SparkCursor
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.frame import Frame

@@ -114,7 +114,9 @@ def mapped(column: Column, place: Field) -> tuple[str, str]:
 
 def _alike(column: Column, place: Field) -> tuple[str, str]:
     """The same for one of several files. Whole numbers stay as they are written: one that is not whole is a number, and nobody's id."""
-    return (place.text, "text") if column.type == "int" else mapped(column, place)
+    if column.type != "int":
+        return mapped(column, place)
+    return (f"CAST({mapped(column, place)[0]} AS VARCHAR)" if place.stored == "bool" else place.text), "text"
 
 
 @dataclass(frozen=True)
