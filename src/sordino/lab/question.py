@@ -207,7 +207,7 @@ EXAMPLES: dict[str, tuple[tuple[str, tuple[Any, ...], dict[str, Any]], ...]] = {
         (" of days", ("born",), {}),
         (" of whole numbers", ("age",), {}),
     ),
-    "quantiles": (("", ("income", ["0.25", "0.5", "0.75"]), {}), (" as points", ("income", ["0.25", "0.5", "0.75"]), {"interval": False})),
+    "quantiles": (("", ("income", ["0.25", "0.5", "0.75"]), {}),),
     "min": (("", ("age",), {}),),
     "mode": (("", ("sex",), {}), (" of private keys", ("zip",), {})),
     "top_k": (("", ("job", 2), {}), (" of private keys", ("zip", 1), {})),
