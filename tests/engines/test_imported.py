@@ -96,6 +96,17 @@ def test_the_same_rows_of_the_same_people_stay_under_every_salt(fold: bool, tmp_
     assert len(seen) > 2, "the salt decides"
 
 
+def test_a_number_that_is_not_whole_is_nobodys_id_before_and_after(tmp_path: Path) -> None:
+    who = Column("who", "int", bounds=(0, 9))
+    frame = Frame(PrivacyUnit("who", max_rows=2), who, columns=(COST,))
+    for source in sources(tmp_path, [2.0, 2.5, 2.5, 3.0, 2.0, None, 1e300, 2.0], ["a"] * 8):
+        with open_source(source, (who, NOTE, COST)) as one:
+            mapped = copied(tmp_path, source, (who, NOTE, COST), unit="who")
+            with DuckDB(mapped, (who, NOTE, COST)) as other, one.bounded(frame, 5) as here, other.bounded(frame, 5) as there:
+                assert values(there.ask(ASKED)) == values(here.ask(ASKED)), source
+                assert here.ask(ASKED).values[Item("units")][0] == 2, source
+
+
 @pytest.mark.parametrize("kind", ["int", "float", "decimal", "bool", "date", "timestamp", "cat", "id"])
 def test_a_mapped_value_maps_to_itself(kind: str, tmp_path: Path) -> None:
     from sordino.engines.value_text import typed

@@ -147,7 +147,12 @@ def _copied(connection: Any, wanted: Wanted, spill: Spill, draft: Path, tell: Te
 
 
 def _final(column: Column, place: Field, wanted: Wanted) -> tuple[str, str]:
-    """A value as a question compares it: of an id what a person is known by, hashed once and for all."""
+    """A value as a question compares it: of an id what a person is known by, hashed once and for all.
+
+    A person known by a number is nobody where it is not whole, as in the source; rows of nobody are never counted, whatever else they say.
+    """
+    if column.type == "int" and column.name == wanted.unit:
+        return unit_text(column, place, False), "integer"
     if column.type != "id":
         return mapped(column, place)
     fold = wanted.fold_ids and column.name == wanted.unit
