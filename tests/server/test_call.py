@@ -127,3 +127,18 @@ def test_a_call_is_planned_paid_and_recalled_over_http(hall):
     for body in ({}, {"sql": "SELECT COUNT(*) FROM admissions", "call": call}, {"call": {**call, "more": 1}}):
         assert hall.ask("POST", "/v1/plans", token, json=body).status_code == 422
     assert hall.spent(token) == 0.5
+
+
+def test_a_narrower_question_is_said_from_afar_as_at_home(opened):
+    def say(table):
+        return table.group_by("sex").limit(rows=1).count()
+
+    there, here = from_afar(opened, say), say(opened.tables["admissions"])
+    assert there.key() == here.key()
+    assert there.unit.max_rows == 1
+    bundle = from_afar(opened, lambda t: t.group_by("sex").limit(rows=1, groups=1).agg(n=sd.count(), a=sd.mean("age")))
+    assert (bundle.unit.max_rows, bundle.unit.max_groups) == (1, 1)
+    with pytest.raises(QueryError, match="narrower"):
+        from_afar(opened, lambda t: t.limit(rows=10_000).count())
+    with pytest.raises(QueryError, match="no word for limits"):
+        Words(RemoteAsked("admissions"), lambda said: said).limit(rows=1).agg(n="COUNT(*)")

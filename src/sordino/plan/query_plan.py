@@ -14,7 +14,7 @@ from typing import Any
 
 from sordino.errors import QueryError
 from sordino.privacy.number import as_positive
-from sordino.privacy.relation import PrivacyUnit
+from sordino.privacy.relation import Narrowing, PrivacyUnit
 from sordino.schema.column import Column
 from sordino.schema.expression import And, Predicate
 from sordino.schema.frame import Join
@@ -28,6 +28,7 @@ from sordino.statistics.port import Context, Statistic
 __all__ = ["MOST_CELLS", "Labels", "QueryPlan", "labels_of"]
 
 MOST_CELLS = 1_000_000
+AS_DECLARED = Narrowing()
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ class QueryPlan:
     propose: Fraction | None = None
     otherwise: str = "refuse"
     joins: tuple[Join, ...] = ()
+    narrowing: Narrowing = AS_DECLARED
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", MappingProxyType(dict(self.columns)))
@@ -72,6 +74,21 @@ class QueryPlan:
             return replace(self, where=condition)
         parts = [part for item in (self.where, condition) for part in (item.parts if isinstance(item, And) else (item,))]
         return replace(self, where=And(tuple(parts)))
+
+    def limited(self, unit: PrivacyUnit, **limits: Any) -> QueryPlan:
+        """Count less of every person than the declaration allows: `rows`, `groups`, `rows_per_group`; those not given stay as they are."""
+        given = {word: value for word, value in limits.items() if value is not None}
+        if not given:
+            raise QueryError("SRD-204", "limit() names no limit.", "Give rows=, groups= or rows_per_group=, such as limit(rows=1).")
+        return replace(self, narrowing=replace(self.narrowing, **given).checked(unit))
+
+    def unit_of(self, unit: PrivacyUnit) -> PrivacyUnit:
+        """The declared unit, or what this question leaves of it."""
+        if not self.narrowing.given:
+            return unit
+        public = Context(PrivacyUnit(), dict(self.columns))
+        grouped = bool(self.by) or any(statistic.counted(public) is not None for statistic in self.statistics.values())
+        return self.narrowing.of(unit, grouped=grouped)
 
     def by_mechanism(self, name: str | None, propose: Any = None, otherwise: str = "refuse") -> QueryPlan:
         """Answer by this mechanism instead of the planner's choice; `propose` is a bound on the local sensitivity for "ptr" to test."""

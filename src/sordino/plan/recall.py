@@ -30,7 +30,7 @@ def frame(query: QueryPlan, unit: PrivacyUnit, *, fold_ids: bool = False, counte
     """The rows one release of this question looks at; with `counted`, those of a statistic that counts the values or bins of a column."""
     if not query.statistics:
         raise QueryError("SRD-208", "no statistic was asked.", "Ask at least one, such as count().")
-    columns, where = query.narrowed, query.where
+    columns, where, unit = query.narrowed, query.where, query.unit_of(unit)
     by = [columns[name] for name in query.by]
     if counted is not None:
         column = columns[query.column(counted.column).name]
@@ -53,7 +53,7 @@ def context(query: QueryPlan, unit: PrivacyUnit, *, size: int | None = None, row
     """The public facts a statistic may use."""
     if size is not None and (isinstance(size, bool) or not isinstance(size, int) or size < 1):
         raise QueryError("SRD-204", f"size is {shown(size)}.", "Give the public number of units as a whole number of at least 1.")
-    columns = query.narrowed
+    columns, unit = query.narrowed, query.unit_of(unit)
     grouped = bool(query.by)
     keys = Frame(unit, by=tuple(columns[name] for name in query.by)).public_groups
     drops = any(columns[name].nulls == "drop" for name in query.read)
@@ -90,6 +90,7 @@ def question(query: QueryPlan, unit: PrivacyUnit, *, fold_ids: bool = False) -> 
     Nor with anything of how it is shown: the statistics are a sorted list without labels, in which equal ones stand once. `text` are
     the lengths of the text columns it reads, where they are not the usual one: that belongs to the format, as its keys are for ever.
     """
+    unit = query.unit_of(unit)
     asked = question_format_1(query, unit, fold_ids=fold_ids)
     distinct = {encode(said): said for said in asked["statistics"].values()}
     limits = {"max_rows": unit.max_rows, "max_rows_per_group": unit.rows_per_group}
@@ -103,6 +104,7 @@ def question_format_1(query: QueryPlan, unit: PrivacyUnit, *, fold_ids: bool = F
 
     Labels were part of it, and `max_rows` was the limit on the rows of a person in each group.
     """
+    unit = query.unit_of(unit)
     rows, columns = frame(query, unit, fold_ids=fold_ids), query.narrowed
     said = [name for item in (query.where, *rows.counted) if item is not None for name in names(item)]
     filtered = {name.column for name in said}

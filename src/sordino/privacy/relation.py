@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from sordino.errors import QueryError
 
-__all__ = ["Limits", "PrivacyUnit", "Relation"]
+__all__ = ["Limits", "Narrowing", "PrivacyUnit", "Relation"]
 
 
 class Relation(StrEnum):
@@ -110,3 +110,47 @@ class PrivacyUnit:
         groups = "1 group" if self.max_groups == 1 else f"{self.max_groups} groups"
         each = f", {self.rows_per_group} in each" if self.max_groups > 1 and self.rows_per_group < self.max_rows else ""
         return f"at most {rows} of one person, in at most {groups}{each}"
+
+
+LIMITS = {"rows": "max_rows", "groups": "max_groups", "rows_per_group": "max_rows_per_group"}
+
+
+@dataclass(frozen=True)
+class Narrowing:
+    """How much of one person counts in one question, where that is less than the owner declared; None: as declared.
+
+    Theorem. A question narrowed to n <= N rows of a person is answered at the price of n rows, whatever the declaration says.
+    Proof. Bounding keeps rows of a person by that person's rows and a salt alone, so with n in place of N one person moves the kept rows
+    by at most n, and nobody else's. QED
+    """
+
+    rows: int | None = None
+    groups: int | None = None
+    rows_per_group: int | None = None
+
+    @property
+    def given(self) -> dict[str, int]:
+        """The limits that were named, by the words of `limit`."""
+        return {word: value for word in LIMITS if (value := getattr(self, word)) is not None}
+
+    def checked(self, unit: PrivacyUnit) -> Narrowing:
+        """The same if the declaration allows it: a question may count less of a person, never more."""
+        if self.given and unit.column is None:
+            raise QueryError(
+                "SRD-204", "every row is a unit, so there is nothing to limit.", "Leave limit() out, or name unit= of the table."
+            )
+        for word, value in self.given.items():
+            most = unit.rows_per_group if word == "rows_per_group" else getattr(unit, LIMITS[word])
+            if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+                fix = f"The table declares {LIMITS[word]} {most}: give a whole number between 1 and that."
+                raise QueryError("SRD-204", f"limit({word}={value!r}) is not narrower than the declaration.", fix)
+        return self
+
+    def of(self, unit: PrivacyUnit, *, grouped: bool) -> PrivacyUnit:
+        """The unit as this question sees it. Without groups only the rows in all can be fewer."""
+        rows = unit.max_rows if self.rows is None else min(self.rows, unit.max_rows)
+        if not grouped:
+            return unit if rows == unit.max_rows else replace(unit, max_rows=rows)
+        groups = unit.max_groups if self.groups is None else min(self.groups, unit.max_groups)
+        each = unit.max_rows_per_group if self.rows_per_group is None else min(self.rows_per_group, unit.rows_per_group)
+        return replace(unit, max_rows=rows, max_groups=groups, max_rows_per_group=each)

@@ -41,6 +41,7 @@ class RemoteAsked:
     shown: tuple[str, ...] = ()
     conditions: tuple[str, ...] = ()
     by: tuple[str, ...] = ()
+    limits: dict[str, int] = field(default_factory=dict, hash=False)
     verbs: dict[str, Any] = field(default_factory=dict, hash=False)
 
     @property
@@ -52,7 +53,8 @@ class RemoteAsked:
 
     @property
     def call(self) -> dict[str, Any]:
-        return {"table": self.table, "where": list(self.conditions), "by": list(self.by), **self.verbs}
+        limit = {"limit": self.limits} if self.limits else {}
+        return {"table": self.table, "where": list(self.conditions), "by": list(self.by), **limit, **self.verbs}
 
 
 HOME = ("compare", "gram")  # questions whose answers are computed with at home
@@ -72,11 +74,19 @@ class Words(Said):
     def group_by(self, *columns: str) -> Words:
         return replace(self, asked=replace(self.asked, by=(*self.asked.by, *columns)))
 
+    def limit(self, *, rows: int | None = None, groups: int | None = None, rows_per_group: int | None = None) -> Words:
+        """Count less of every person than declared, in this question."""
+        given = {"rows": rows, "groups": groups, "rows_per_group": rows_per_group}
+        narrower = {**self.asked.limits, **{word: value for word, value in given.items() if value is not None}}
+        return replace(self, asked=replace(self.asked, limits=narrower))
+
     def agg(self, **statistics: Statistic | str) -> RemoteQuery:
         """Several statistics under names of your choice: agg(n=sd.count(), mid=sd.median("cost")), or each as SQL says it."""
         if not statistics:
             raise QueryError("SRD-208", "nothing is asked.", "Name at least one: agg(n=sd.count()).")
         if all(isinstance(text, str) for text in statistics.values()):
+            if self.asked.limits:
+                raise QueryError("SRD-208", "SQL has no word for limits.", "Give statistics instead of text: agg(n=sd.count()).")
             return self.ask(replace(self.asked, shown=tuple(f"{text} AS {quoted(name)}" for name, text in statistics.items())))
         return self.ask(replace(self.asked, verbs={"agg": {name: _part(asked) for name, asked in statistics.items()}}))
 

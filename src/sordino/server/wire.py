@@ -68,6 +68,16 @@ class CallPart(BaseModel):
     given: Annotated[list[Given], Field(max_length=2)] = []
 
 
+class LimitBody(BaseModel):
+    """How much of one person counts in this question, where that is less than the owner declared."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    rows: Annotated[int, Field(ge=1)] | None = None
+    groups: Annotated[int, Field(ge=1)] | None = None
+    rows_per_group: Annotated[int, Field(ge=1)] | None = None
+
+
 class CallBody(BaseModel):
     """A table, conditions, groups, and one verb or several statistics under names."""
 
@@ -76,6 +86,7 @@ class CallBody(BaseModel):
     table: Annotated[str, Field(min_length=1, max_length=500)]
     where: Annotated[list[Word], Field(max_length=20)] = []
     by: Annotated[list[Word], Field(max_length=10)] = []
+    limit: LimitBody | None = None
     ask: VerbCall | None = None
     agg: Annotated[dict[Word, CallPart], Field(max_length=50)] | None = None
 
@@ -117,6 +128,8 @@ def _made(table: Any, call: CallBody) -> Query:
         table = table.where(condition)
     if call.by:
         table = table.group_by(*call.by)
+    if call.limit is not None:
+        table = table.limit(**call.limit.model_dump())
     if call.ask is not None:
         wished = (*call.ask.given[1:], call.ask.named.get("k"))
         if call.ask.verb == "top_k" and any(isinstance(value, int | float) and value > LARGEST for value in wished):

@@ -24,12 +24,12 @@ _told: set[bytes] = set()  # questions whose old answers were mentioned in this 
 
 
 def older_key(query: Query) -> bytes | None:
-    """The key of this question in format 1; None in a book that never was of that format, and for a length of text it did not know.
+    """The key of this question in format 1; None in a book that never was of that format, and for what it did not know.
 
     Format 1 knew no intervals of quantiles: a repeated request finds its point, and nobody else is given it for an interval.
     """
     table = query.table
-    if table.ledger.terms.format != 1 or query.words["text"]:
+    if table.ledger.terms.format != 1 or query.words["text"] or query.asked.narrowing.given:
         return None
     asked = question_format_1(query.pointed.asked, table.unit, fold_ids=table.fold_ids)
     return recall_key(table.dataset, table.version, asked, format=1)

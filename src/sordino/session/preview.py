@@ -246,7 +246,7 @@ def _notes(view: Outlook, found: list[PriceLine], delta: Any) -> tuple[str, ...]
     notes += _warnings(view, found, delta)
     if query.pointed.key() != query.key() and query.pointed.sealed(quiet=True) and not query.sealed(quiet=True):
         notes.append("a point without an interval is recorded: interval=False returns it at no price, at what it cost or less.")
-    unit = query.table.unit
+    unit = query.unit
     if unit.column is not None and unit.max_rows > 1 and view.rows is not None and view.rows == query.table.size and not query.asked.by:
         word = f"size= counts people: these errors are for {view.rows:,} rows, one of each. A released count of the rows makes them better."
         notes += [word] if any(_needs_rows(query.settle(line.epsilon, delta, rows=view.rows), n) for line in found[:1]

@@ -21,6 +21,7 @@ from sordino.plan.query_plan import QueryPlan as Question
 from sordino.plan.recall import question, recall_key
 from sordino.plan.select import Arrangement
 from sordino.privacy.number import as_delta, as_epsilon, as_positive
+from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
 from sordino.schema.expression import Predicate
 from sordino.schema.spelling import describe
@@ -117,6 +118,11 @@ class Query(TableVerbs):
             return self
         changed = {label: replace(item, **wanted, **sure) for label, item in found.items()}
         return replace(self, asked=replace(self.asked, statistics={**self.asked.statistics, **changed}))
+
+    @cached_property
+    def unit(self) -> PrivacyUnit:
+        """The privacy unit as this question sees it: as declared, or narrower by `limit`."""
+        return self.asked.unit_of(self.table.unit)
 
     @cached_property
     def pointed(self) -> Query:
@@ -264,7 +270,7 @@ class Query(TableVerbs):
         members = tuple(Asked(recall_key(table.dataset, table.version, said)) for said in words)
         if not members and self.pointed.key() != self.key():  # the point of an interval is a question of its own
             members = (Asked(self.pointed.key()),)
-        return Asked(self.key(), members, AskedLimits.of(table.unit), self.words["text"], older=self.older, point=self.pointed.key())
+        return Asked(self.key(), members, AskedLimits.of(self.unit), self.words["text"], older=self.older, point=self.pointed.key())
 
     @cached_property
     def older(self) -> bytes | None:
@@ -482,7 +488,7 @@ class Query(TableVerbs):
 
     def plot(self) -> Picture:
         """The question, step by step; nothing is read."""
-        asked, unit = self.asked, self.table.unit
+        asked, unit = self.asked, self.unit
         many = "every row is a person" if unit.column is None else unit.words
         steps = [f"rows of {self.table.name}", *([] if asked.where is None else [f"where {describe(asked.where)}"]), many]
         steps += [f"by {', '.join(asked.by)}"] if asked.by else []

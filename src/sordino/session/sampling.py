@@ -150,7 +150,7 @@ def simulated(release: Release) -> tuple[Floats, tuple[float, float]]:
     if not isinstance(asked, known) or len(release.names) != 1 or release.grouped or release.refused:
         what = "this release has no total interval."
         raise QueryError("SRD-105", what, "Ask a table for one count, mean, centre, quantile or regression, without groups.")
-    if query.table.unit.max_rows > 1:
+    if query.unit.max_rows > 1:
         what = "rows of one person are not independent, so the error of sampling is unknown."
         raise QueryError("SRD-105", what, 'Ask for interval(kind="noise").')
     plan = query.settle(release.cost.exact.epsilon, release.cost.exact.delta)

@@ -240,7 +240,8 @@ def settle(
 ) -> Settled:
     """Split the price, build the frames, collect the card's facts: all from public facts. What no engine could read is refused here."""
     asked = labels.drawn
-    public = context(asked, table.unit, size=table.size, rows=rows)
+    unit = asked.unit_of(table.unit)
+    public = context(asked, unit, size=table.size, rows=rows)
     pool = table.ledger.terms.filter.cap.delta
     thrifty = asked.mechanism in THRIFTY
     needs = thrifty or public.private_keys or any(statistic.needs_delta(public) for statistic in asked.statistics.values())
@@ -254,12 +255,11 @@ def settle(
         raise QueryError("SRD-102", what, "Without a delta: declare the public keys with keys=. Or give the budget a delta such as 1e-6.")
     offered = pool * POOL_SHARE if delta is None else delta
     plan = plan_steps(_placed(asked), epsilon, offered, public, way=asked.mechanism or way, weights=weights)
-    own = frame(asked, table.unit, fold_ids=table.fold_ids)
-    cells = (frame(asked, table.unit, fold_ids=table.fold_ids, counted=part.counted) for part in plan.draws if part.counted is not None)
+    own = frame(asked, unit, fold_ids=table.fold_ids)
+    cells = (frame(asked, unit, fold_ids=table.fold_ids, counted=part.counted) for part in plan.draws if part.counted is not None)
     frames = (own, *cells)
     for wanted in frames:
         table.engine.check(wanted)
-    unit = table.unit
     limits = {"max_rows": unit.max_rows, "max_groups": unit.max_groups, "max_rows_per_group": unit.rows_per_group}
     who = {"unit": table.unit_word, "relation": unit.relation.value, **limits}
     said = {**words, "statistics": {name: asked.statistics[label].question() for label, name in labels.sealed.items()}}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from sordino import statistics
@@ -140,6 +141,16 @@ class TableVerbs(Verbs["Query"]):
 
     def _rows(self) -> Query:
         raise NotImplementedError
+
+    def limit(self, *, rows: Any = None, groups: Any = None, rows_per_group: Any = None) -> Query:
+        """Count less of every person than declared, in this question: `visits.group_by("ward").limit(rows=1).count()`.
+
+        `rows` of a person in all, `groups` a person may count in, `rows_per_group` in each of them. Less of a person is less noise, and
+        the answer is about the rows that are kept.
+        """
+        query = self._rows()
+        narrower = query.asked.limited(query.table.unit, rows=rows, groups=groups, rows_per_group=rows_per_group)
+        return replace(query, asked=narrower)
 
     def compare(self, column: str, *, by: str) -> Comparison:
         """Means of a column compared between groups: difference, ratio and percent change, about the population."""
