@@ -6,6 +6,7 @@ import math
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, ClassVar
 from unittest.mock import patch
 
@@ -16,14 +17,17 @@ from sordino import statistics
 from sordino.lab.conformance import check_mechanism, check_statistic
 from sordino.lab.finding import Checked
 from sordino.lab.question import Question
-from sordino.mechanisms import JointTop, LaplaceHistogram
+from sordino.mechanisms import JointTop, LaplaceHistogram, QuantileEnd
 from sordino.privacy.certificate import Part
 from sordino.privacy.cost import Cost
 from sordino.privacy.discrete import Categorical, DiscreteLaplace
+from sordino.statistics import mean_two_stage
 from sordino.statistics.added import Added
 from sordino.statistics.budget_split import Plan
 from sordino.statistics.evaluation import Evaluation
+from sordino.statistics.mean_two_stage import StagedStep
 from sordino.statistics.ranks import JointStep, RankStep
+from sordino.statistics.reach import Reach
 from sordino.summaries import Counts, Scores
 
 GROUPED = (", by public keys",)
@@ -181,3 +185,40 @@ def weights_that_are_cut():
 def a_weight_that_underflows_to_zero():
     """At an epsilon of 1,500 the weight of a sequence becomes zero, and an outcome of one table is impossible on its neighbour."""
     yield
+
+
+TWO_STAGES = Conforms(lambda: check_statistic(lambda table: table.mean("income", method="two_stage"), places=("",)))
+
+
+@contextmanager
+def moved_rows_that_are_counted():
+    with patch.object(mean_two_stage, "ENOUGH", 0):
+        yield
+
+
+@planted(HAND, TWO_STAGES, moved_rows_that_are_counted)
+@contextmanager
+def a_count_of_moved_rows_that_nobody_pays_for():
+    """The mean inside drawn limits also counts the rows it moved, at twice the whole price, and charges for the rest alone."""
+    step, parts = StagedStep, StagedStep.parts.fget
+    counting = cached_property(
+        lambda self: Reach(Fraction(1), Fraction(1), self.context).added(2 * self.epsilon) if self.context.rows else None
+    )
+    counting.__set_name__(step, "counting")
+    unpaid = property(lambda self: tuple(part for part in parts(self) if part is not (self.counting and self.counting.part)))
+    whole = property(lambda self: self.epsilon * (1 - 2 * self.share))
+    with patch.object(step, "counting", counting), patch.object(step, "parts", unpaid), patch.object(step, "rest", whole):
+        yield
+
+
+@planted(HAND, asks("median"), nothing)
+@contextmanager
+def ends_of_an_interval_at_twice_their_price():
+    """The ends around a median are drawn at twice the epsilon that they are charged for; the middle is not."""
+    release = QuantileEnd.release
+
+    def louder(self, ask, draw):
+        return release(replace(self, epsilon=2 * self.epsilon), ask, draw)
+
+    with patch.object(QuantileEnd, "release", louder):
+        yield

@@ -167,7 +167,8 @@ class World:
                 plans.append(asked(side).settle(price[0] if drawn is None else drawn, price[1]))
         except QueryError:
             return None
-        return pathwise((Conversation(plans[0]), ask), (Conversation(plans[1]), beside), charged.cost)
+        whole = drawn is None and not asked(one).asked.by
+        return pathwise((Conversation(plans[0]), ask), (Conversation(plans[1]), beside), charged.cost, whole=whole)
 
 
 def covered(turn: int, *, thorough: bool = False, stride: int = 1) -> Iterator[tuple[Kind, TablePair]]:

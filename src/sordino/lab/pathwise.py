@@ -67,6 +67,7 @@ class PathTrace:
     charge: PathCharge
     shares: tuple[Share, ...]
     problem: str = ""
+    spoke: tuple[Any, ...] = ()  # the mechanisms that drew, where all of them are about the same people
 
     def _of(self, kind: str) -> list[PathLoss]:
         return [share.loss for share in self.shares if share.kind == kind]
@@ -101,12 +102,29 @@ class PathTrace:
         return {kind: pair for kind, pair in numbers.items() if max(pair) > 0}
 
     @property
+    def certified(self) -> dict[str, tuple[float, float]]:
+        """By kind, what the mechanisms that drew cost by their own certificates, and what is charged: true of every table or of none."""
+        costs = [PathCharge.of(_cost(mechanism)) for mechanism in self.spoke]
+        return {
+            "epsilon": (math.fsum(cost.epsilon for cost in costs), self.charge.epsilon),
+            "mu^2": (math.fsum(cost.mu_squared for cost in costs), self.charge.mu_squared),
+            "delta": (math.fsum(cost.with_delta[1] for cost in costs), self.charge.with_delta[1]),
+        }
+
+    @property
+    def unpaid(self) -> str:
+        """The kind of price that is less than what the mechanisms that drew certify; empty if none is."""
+        return next((kind for kind, (sold, paid) in self.certified.items() if sold > paid * (1 + ROUNDING) + 1e-12), "")
+
+    @property
     def wrong(self) -> str:
         """The kind of price that does not cover what was found; empty if all do."""
         if self.problem:
             return "visible"
         slack = {"delta": COMPOSED}
-        return next((kind for kind, (found, paid) in self.amounts.items() if found > paid * (1 + slack.get(kind, ROUNDING)) + 1e-12), "")
+        return next(
+            (kind for kind, (found, paid) in self.amounts.items() if found > paid * (1 + slack.get(kind, ROUNDING)) + 1e-12), ""
+        ) or ("certified" if self.unpaid else "")
 
     @property
     def reached(self) -> float:
@@ -124,35 +142,40 @@ class PathTrace:
             return f"{self.problem}{who}"
         if not kind:
             return "; ".join(f"{name} {found:.4g} of {paid:.4g}" for name, (found, paid) in self.amounts.items())
+        if kind == "certified":
+            sold, paid = self.certified[self.unpaid]
+            dearest = max(self.spoke, key=lambda mechanism: _cost(mechanism).epsilon)
+            return f"what drew certifies {self.unpaid} {sold:.4g} for a charge of {paid:.4g}: {where_from(dearest)}"
         found, paid = self.amounts[kind]
         at = f" at epsilon {self.charge.with_delta[0]:.4g}" if kind == "delta" else ""
         return f"found {kind} {found:.4g}{at} for a charge of {paid:.4g}{who}"
 
 
-def pathwise(one: tuple[Any, Ask], other: tuple[Any, Ask], cost: Cost) -> PathTrace:
+def pathwise(one: tuple[Any, Ask], other: tuple[Any, Ask], cost: Cost, *, whole: bool = False) -> PathTrace:
     r"""Hold the same conversation on both sides, with the outcomes at which the first side is told apart best, and add up.
 
     Each side is what releases (a mechanism, a `Conversation`) with what answers its requests. Private keys are matched by name.
 
     Theorem. If the sum of losses of pure draws exceeds what their parts are charged, the release is not private at its price; likewise
-    the sum of mu^2 of Gaussian draws and the delta of the others. Finding nothing proves nothing.
+    the sum of mu^2 of Gaussian draws and the delta of the others. Finding nothing proves nothing. `whole`: all draws are about the same
+    people, there are no groups; then whatever draws must be paid for by its own certificate, even where these two tables do not show it.
     Proof. Given the outcomes so far both sides draw from the two laws of a turn, so the log-ratio of a path is the sum of theirs, and
     the path that is walked attains the sum in the first direction. The other direction is walked from the other side, with the outcomes
     that are best there: what is drawn later may depend on them. Gaussian log-ratios of one path are jointly Gaussian. QED
     """
-    found = _walk(one, other, cost)
+    found = _walk(one, other, cost, whole)
     told = [share.loss for share in found.shares if not share.loss.nothing]
     if found.wrong or (len(told) < 2 and all(loss.back <= loss.there for loss in told)):
         return found  # one draw is the same draw from either side
-    back = _walk(other, one, cost)
+    back = _walk(other, one, cost, whole)
     return max(found, back, key=lambda trace: (bool(trace.wrong), trace.reached))
 
 
-def _walk(one: tuple[Any, Ask], other: tuple[Any, Ask], cost: Cost) -> PathTrace:
+def _walk(one: tuple[Any, Ask], other: tuple[Any, Ask], cost: Cost, whole: bool) -> PathTrace:
     walk = _Walk()
     problem = walk.run(one, other)
-    charge = PathCharge.of(cost)
-    return PathTrace(charge, tuple(walk.shares()), problem)
+    spoke = tuple(mechanism for _, mechanism in walk.spoke.values()) if whole else ()
+    return PathTrace(PathCharge.of(cost), tuple(walk.shares()), problem, spoke)
 
 
 class _Apart(Exception):
@@ -175,6 +198,7 @@ class _Walk:
 
     def __init__(self) -> None:
         self.drawn: list[Share | _Scene] = []
+        self.spoke: dict[int, tuple[Any, Any]] = {}  # by the call that released it, which is kept: a mechanism draws more than once
         self.inside: int | None = None  # what leaves a private cell, until it is drawn
         self.broken: Exception | None = None
 
@@ -233,6 +257,8 @@ class _Walk:
 
     def _met(self, one: tuple[Any, Any], other: tuple[Any, Any]) -> tuple[Any, Any]:
         (law, here), (beside, there) = one, other
+        if here.mechanism is not None:
+            self.spoke.setdefault(id(here.frame), (here.frame, here.mechanism))
         if here.mechanism is not None and there.mechanism is not None:
             scene = self.drawn[-1] if self.drawn else None
             if isinstance(scene, _Scene) and scene.frames[0] is here.frame:
@@ -326,9 +352,10 @@ def _speaking(frame: Any) -> _Speaker:
         if code.co_name == "release" and code.co_argcount >= 3:
             names = code.co_varnames
             speaker, second = frame.f_locals.get(names[0]), frame.f_locals.get(names[1])
-            if hasattr(speaker, "certificate") and callable(second):
+            kind = type(speaker)  # whose property is not computed by asking for it
+            if hasattr(kind, "certificate") and callable(second):
                 mechanism, ask, found = speaker, second, frame
-            elif hasattr(speaker, "parts") and step is None:
+            elif hasattr(kind, "parts") and step is None:
                 step = speaker
         frame = frame.f_back
     return _Speaker(mechanism, ask, found, where_from(step if step is not None else mechanism))
@@ -351,13 +378,22 @@ def _kind(mechanism: Any, loss: PathLoss | None) -> str:
     """What pays for a draw: by its mechanism's own certificate, and outside of any by its law."""
     if mechanism is None:
         return "mu^2" if loss is not None and loss.mu_squared else "epsilon"
+    return _paid(mechanism)
+
+
+def _cost(mechanism: Any) -> Cost:
     try:
-        return _paid(mechanism)
+        return _certified(mechanism)
     except TypeError:  # not hashable
-        return _paid.__wrapped__(mechanism)
+        return _certified.__wrapped__(mechanism)
 
 
 @lru_cache(maxsize=4096)
+def _certified(mechanism: Any) -> Cost:
+    cost: Cost = mechanism.certificate().cost
+    return cost
+
+
 def _paid(mechanism: Any) -> str:
-    cost = mechanism.certificate().cost
+    cost = _cost(mechanism)
     return "mu^2" if cost.mu_squared is not None else "delta" if cost.delta else "epsilon"
