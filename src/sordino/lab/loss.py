@@ -244,13 +244,18 @@ def together(found: Sequence[PathLoss], best: Any = None) -> PathLoss:
 def _choice(one: Categorical, other: Categorical) -> PathLoss:
     if one.cells is None or other.cells is None:
         _same(len(one.weights), len(other.weights))
-        sides = [np.array([float(w / sum(map(type(w), law.weights))) for w in law.weights]) for law in (one, other)]
-        return listed(*sides)
+        return listed(_chances(one), _chances(other))
     runs = [
         [(UniformInteger(start + 1, stop), w) for (start, stop), w in zip(law.cells(), _shares(law), strict=True) if stop > start]  # type: ignore[misc]
         for law in (one, other)
     ]
     return _runs(*runs)
+
+
+def _chances(law: Categorical) -> NDArray[np.float64]:
+    """Integers of any size are divided exactly."""
+    total = sum(law.weights) if isinstance(law.weights, tuple) else float(np.sum(law.weights))
+    return np.array([float(weight / total) for weight in law.weights])
 
 
 def _shares(law: Categorical) -> list[float]:
