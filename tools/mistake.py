@@ -119,4 +119,5 @@ REQUESTS: dict[str, str] = {
     "SRD-509": "The same again after the owner refused it.",
     "SRD-510": "POST /v1/plans/{id}/release of twenty sums over LIKE patterns of two hundred characters.",
     "SRD-511": "POST /v1/plans/{id}/release after a release that was not ready after four deadlines.",
+    "SRD-512": "POST /v1/plans/{id}/release with an at_most below what the wish costs now.",
 }

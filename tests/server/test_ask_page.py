@@ -113,7 +113,7 @@ def test_a_question_from_the_builder_to_the_exported_answer(hall, browser):
     for words in ("Do the differences survive the noise?", "Claim card", "<svg", "survives the noise"):
         assert words in result.text
     id = paid.headers["location"].split("/")[-1].partition("?")[0]
-    assert f"Open release {id}" in browser.get("/ask", sql=SEX, within="45").text
+    assert f'href="/releases/{id}?plan=' in browser.get("/ask", sql=SEX, within="45").text
     link = re.search(rf'href="(/releases/{id}\.csv\?plan=[^"]+)"', result.text)[1]
     assert hall.ask("GET", link).text.splitlines()[0] == "sex,n,n_low,n_high"
     table = hall.ask("GET", f"/releases/{id}.csv")

@@ -10,40 +10,86 @@ import pytest
 from sordino.errors import QueryError
 from sordino.privacy.cost import Cost
 from sordino.server.app import create_classroom
-from sordino.server.ask_page import Slider, built, number, unbuilt
+from sordino.server.builder import BuiltFilter, BuiltQuestion, BuiltStatistic, unbuilt
+from sordino.server.price_card import Slider, Wished, number
 from sordino.server.result_page import compared
 from sordino.session.release import Paid, Release
 from sordino.summaries import Refused
 
+COLUMNS = [
+    {"name": "age", "type": "int", "bounds": ["0", "120"], "values": None},
+    {"name": "sex", "type": "cat", "bounds": None, "values": ["f", "m"]},
+    {"name": "seen", "type": "date", "bounds": ["2020-01-01", "2021-01-01"], "values": None},
+]  # fmt: skip
+
+
+def said(text):
+    return BuiltQuestion.of([tuple(part.split("=", 1)) for part in text.split("&")])
+
 
 def test_the_builder_writes_sql_and_quotes_every_name():
-    said = {"table": "t", "statistic": "median", "column": 'odd "name"', "where": "age > 3", "by": "sex"}
-    assert built(said) == 'SELECT "sex", MEDIAN("odd ""name""") AS median FROM "t" WHERE (age > 3) GROUP BY "sex"'
-    assert built({"table": "t"}) == 'SELECT COUNT(*) AS count FROM "t"'
-    for wrong in ({"statistic": "mean"}, {"statistic": "drop"}):
+    found = said('table=t&statistic=median&of=odd "name"&where=age > 3&by=sex')
+    assert found.text() == 'SELECT "sex", MEDIAN("odd ""name""") AS median FROM "t" WHERE (age > 3) GROUP BY "sex"'
+    assert said("table=t").text() == 'SELECT COUNT(*) AS count FROM "t"'
+    for wrong in ("statistic=mean", "statistic=drop", "statistic=quantile&of=age", "statistic=quantile&of=age&share=x", "statistic=people"):
         with pytest.raises(QueryError, match="SRD-208"):
-            built(wrong)
+            said(f"table=t&{wrong}").text(COLUMNS)
+
+
+def test_several_statistics_keys_and_filters_become_one_statement_and_come_back():
+    asked = (BuiltStatistic("mean", "age"), BuiltStatistic("quantile", "age", "0.9"), BuiltStatistic("people"))
+    tests = (
+        BuiltFilter("age", "between", "18 to 65"), BuiltFilter("sex", "in", "f, m"), BuiltFilter("seen", ">=", "2020-03-01"),
+        BuiltFilter("sex", "like", "o'k"), BuiltFilter("age", "present"), BuiltFilter("sex", "=", "7"),
+    )  # fmt: skip
+    built = BuiltQuestion("t", asked, tests, ("sex", "ward"))
+    text = built.text(COLUMNS, "patient")
+    assert text == (
+        'SELECT "sex", "ward", AVG("age") AS mean_age, QUANTILE_CONT("age", 0.9) AS quantile_age_0_9, COUNT(DISTINCT "patient") AS people '
+        """FROM "t" WHERE ("age" BETWEEN 18 AND 65) AND ("sex" IN ('f', 'm')) AND ("seen" >= DATE '2020-03-01') AND """
+        """("sex" LIKE '%o''k%') AND ("age" IS NOT NULL) AND ("sex" = '7') GROUP BY "sex", "ward\""""
+    )
+    assert unbuilt(text) == built
+
+
+def test_a_histogram_is_a_call_with_bins_between_the_declared_bounds():
+    built = BuiltQuestion("t", (BuiltStatistic("histogram", "age"),), (BuiltFilter("age", "<", "60"),))
+    text = built.text(COLUMNS)
+    assert '"bins": [0, 12, 24, 36, 48, 60, 72, 84, 96, 108, 120]' in text
+    assert unbuilt(text) == built
+    for wrong in ("statistic=histogram", "statistic=histogram&of=age&by=sex", "statistic=histogram&of=seen"):
+        with pytest.raises(QueryError, match="SRD-208"):
+            said(f"table=t&{wrong}").text(COLUMNS)
 
 
 @pytest.mark.parametrize("statistic", ["count", "sum", "mean", "median", "variance", "std", "min", "max", "mode"])
 @pytest.mark.parametrize("where", ["", "age >= 18 AND sex = 'f'", '"odd ""name""" = 1 OR NOT age IS NULL'])
-@pytest.mark.parametrize("by", ["", "sex"])
+@pytest.mark.parametrize("by", [(), ("sex",), ("sex", "ward")])
 def test_a_statement_of_the_builder_comes_back_as_its_fields(statistic, where, by):
-    said = {"table": "t", "statistic": statistic, "column": "" if statistic == "count" else 'odd "name"', "where": where, "by": by}
-    sql = built(said)
-    assert built(unbuilt(sql)) == sql
-    assert {name: word for name, word in unbuilt(sql).items() if name != "where"} == {n: w for n, w in said.items() if n != "where"}
+    built = BuiltQuestion("t", (BuiltStatistic(statistic, "" if statistic == "count" else 'odd "name"'),), (), by, where)
+    found = unbuilt(built.text())
+    assert (found.table, found.statistics, found.by) == (built.table, built.statistics, built.by)
+    assert unbuilt(found.text()) == found, "once more says the same"
+    assert bool(found.where) is ("OR" in where), "what rows of filters cannot say stays as text"
 
 
 def test_a_statement_that_says_more_is_no_builders():
     for sql in (
-        "SELECT COUNT(*), SUM(age) FROM t", "SELECT COUNT(DISTINCT patient) FROM t", "SELECT AVG(a + b) FROM t", "SELECT 1", "SELECT", "",
-        "SELECT AVG(age) FROM t GROUP BY sex", "SELECT sex, ward, COUNT(*) FROM t GROUP BY sex, ward", "SELECT COUNT(*) FROM t LIMIT 3",
+        "SELECT COUNT(*), AVG(a + b) FROM t", "SELECT AVG(a + b) FROM t", "SELECT 1", "SELECT", "", "{", '{"table": 3}',
+        "SELECT AVG(age) FROM t GROUP BY sex", "SELECT COUNT(*) FROM t LIMIT 3", "SELECT sex, COUNT(*) FROM t GROUP BY ROLLUP (sex)",
         "SELECT sex, COUNT(*) FROM t GROUP BY ward", "SELECT COUNT(*) FROM t JOIN r ON t.a = r.a", "SELECT COUNT(*) FROM (SELECT * FROM t)",
         "WITH x AS (SELECT * FROM t) SELECT COUNT(*) FROM x", "SELECT sex, COUNT(*) AS n FROM t GROUP BY sex ORDER BY n",
-        "SELECT COUNT(age) FROM t", "SELECT QUANTILE_CONT(age, 0.9) FROM t",
+        "SELECT COUNT(age) FROM t", "SELECT " + ", ".join(["COUNT(*)"] * 7) + " FROM t",
     ):  # fmt: skip
         assert unbuilt(sql) is None, sql
+
+
+def test_an_accuracy_comes_before_a_price_and_ranks_are_for_one_number():
+    assert Wished.of({"within": "5", "epsilon": "1"}) == Wished(within=5)
+    assert Wished.of({"epsilon": "1"}) == Wished(epsilon=1)
+    assert Wished.of({"percent": "2", "interval": "false", "epsilon": "1"}) == Wished(percent=2, interval=False)
+    assert Wished.of({"percent": "2", "epsilon": "1"}) == Wished(epsilon=1), "an interval has no rank wish"
+    assert Wished.of({}).empty
 
 
 def test_a_typed_number_is_positive_and_finite_or_refused():

@@ -122,16 +122,16 @@ class RemoteQuery:
 
     def release(
         self, *, epsilon: Any = None, delta: Any = None, within: Any = None, within_rank: Any = None, fresh: bool = False,
-        request: str | None = None, interval: bool | str | None = None, level: float | None = None,
+        request: str | None = None, interval: bool | str | None = None, level: float | None = None, at_most: Any = None,
     ) -> Release:  # fmt: skip
         """Pay and get the answer. If the connection breaks, the same request is sent again: it is charged once at most.
 
-        Above the owner's threshold it is put into a queue and raises SRD-508; ask again with request=error.facts["request"] once
-        `remote.approvals` says it is approved.
+        With `at_most` nothing dearer is charged: a wish whose price has risen above it is refused. Above the owner's threshold it is
+        put into a queue and raises SRD-508; ask again with request=error.facts["request"] once `remote.approvals` says it is approved.
         """
         key, said = request or secrets.token_hex(16), {"epsilon": epsilon, "delta": delta, "within": within, "within_rank": within_rank}
-        said |= {"interval": interval, "level": level}
-        body = {name: str(value) if name in ("epsilon", "delta") else value for name, value in said.items() if value is not None}
+        said |= {"interval": interval, "level": level, "at_most": at_most}
+        body = {name: str(value) if name in ("epsilon", "delta", "at_most") else value for name, value in said.items() if value is not None}
         last = time.monotonic() + LONGEST
         for turn in range(TRIES):
             try:

@@ -113,7 +113,8 @@ def routes(house: House, desk: Desk, worker: Worker) -> APIRouter:
         found = house.quotes.young(query, terms)
         if found is None:
             found = await worker.free(house.quotes.of, query, terms)
-        return Response(found.body, media_type="application/json")
+        left = house.purse_left(who(request), query.table.dataset)
+        return Response(found.body_for(left), media_type="application/json")
 
     @api.post("/plans/{id}/release", response_model=Released, responses=errors(402, 409, 500))
     async def release(request: Request, id: PlanId, body: OrderBody, key: Key) -> Response:
@@ -121,7 +122,7 @@ def routes(house: House, desk: Desk, worker: Worker) -> APIRouter:
         person = who(request)
         query, rules = await parsed(request, id), house.rules(person, PlannedQuestion.of(id))
         query = query.ended(body.interval, body.level, body.within_rank)
-        wish = Wish(**body.model_dump(exclude={"interval", "level"}))
+        wish = Wish(**body.model_dump(exclude={"level"}))
         found = await desk.release(Errand(query, wish, person.name, f"{person.name}:{key}", rules))
         if isinstance(found, SordinoError):
             raise found

@@ -14,10 +14,12 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
 from sordino.ledger import Check, Entry
+from sordino.ledger.budget import of_grains
 from sordino.server.approval import Approvals
 from sordino.server.auth import Person
 from sordino.server.clock import Clock
@@ -136,6 +138,17 @@ class House:
     def rules(self, person: Person, plan: PlannedQuestion) -> Rules:
         """What stands between this person's question and its charge."""
         return Rules(self.floors[plan.dataset], self.deadlines[plan.dataset], self.gate(person, plan))
+
+    def purse_left(self, person: Person, name: str) -> Fraction | None:
+        """What this person may still spend; None where the whole budget is open to everybody."""
+        tally = self.datasets[name].budget.tally
+        purses = tally.policy["analysts"]
+        return Fraction(purses.get(person.name, 0)) - of_grains(tally.purses.get(person.name, 0)) if purses else None
+
+    def person_column(self, name: str, table: str) -> str | None:
+        """The column that says whose a row is; None where every row is a person, or there is no such table."""
+        found = self.datasets[name].tables.get(table)
+        return None if found is None else found.unit.column
 
     def approvals(self, person: Person, name: str) -> list[Shown]:
         """Asks above the threshold: an owner sees everybody's, an analyst their own."""

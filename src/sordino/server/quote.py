@@ -20,7 +20,7 @@ from sordino.session.execute import rehearse
 from sordino.session.preview import EPSILONS, Preview, PriceLine
 from sordino.session.query import Query
 
-__all__ = ["Quote", "QuoteTerms", "Quotes", "as_json"]
+__all__ = ["Quote", "QuoteTerms", "Quotes", "as_json", "times"]
 
 KEPT = 1024  # price lists
 YOUNG = 1.0  # seconds in which others may spend unseen: every price is checked again when it is paid
@@ -62,8 +62,25 @@ class Quote:
 
     @cached_property
     def body(self) -> bytes:
+        return self._said(self.preview)
+
+    def body_for(self, left: Fraction | None) -> bytes:
+        """For one analyst: how many more a purse with so much left pays for."""
+        if left is None:
+            return self.body
+        line = self.preview.best
+        best = None if line is None else replace(line, more=times(line, left))
+        lines = tuple(replace(line, more=times(line, left)) for line in self.preview.lines)
+        return self._said(replace(self.preview, lines=lines, best=best))
+
+    def _said(self, preview: Preview) -> bytes:
         wait = None if self.deadline is None else round(1000 * self.deadline)
-        return as_json({**self.preview.to_dict(), "recorded": self.recorded, "deadline_ms": wait, "text": str(self.preview)})
+        return as_json({**preview.to_dict(), "recorded": self.recorded, "deadline_ms": wait, "text": str(preview)})
+
+
+def times(line: PriceLine, left: Fraction | None) -> int:
+    """How often the budget and a purse with so much left pay for a line."""
+    return line.more if left is None else max(0, min(line.more, int(left / Fraction(str(line.epsilon)))))
 
 
 @dataclass

@@ -52,6 +52,8 @@ class Wish:
     within: Any = None
     within_rank: Any = None
     fresh: bool = False
+    at_most: Any = field(default=None, repr=False)  # epsilon; a ceiling is no part of what was asked
+    interval: Any = field(default=None, repr=False)  # as it was said; the question itself knows
 
     @property
     def price(self) -> dict[str, Any]:
@@ -194,7 +196,7 @@ class Errand:
         if recorded is not None:
             return PaidAnswer(recorded.sealed or recorded.to_bytes(), recorded.id)
         rules, table = self.rules, self.query.table
-        plan = rules.floor.priced(self.query, **self.wish.price)
+        plan = rules.priced(self.query, self.wish)
         rehearse(plan)  # how often it asks is part of its deadline
         timed.deadline = rules.deadlines.of(plan, table)
         if rules.gate is not None:

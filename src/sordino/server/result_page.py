@@ -22,9 +22,9 @@ from starlette.responses import Response
 from sordino.errors import SordinoError
 from sordino.pictures.picture import safe
 from sordino.server.api import released
-from sordino.server.ask_page import number
 from sordino.server.datasets import House, PlannedQuestion
 from sordino.server.login import Visits
+from sordino.server.price_card import number
 from sordino.server.rules import Floor
 from sordino.server.templates import page
 from sordino.server.worker import Worker

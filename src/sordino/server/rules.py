@@ -13,21 +13,23 @@ from typing import TYPE_CHECKING, Any
 from sordino.errors import QueryError
 from sordino.ledger.budget import price_of
 from sordino.privacy.cost import Cost
+from sordino.privacy.number import as_epsilon
 from sordino.server.approval import STATES, Approval, Approvals
 from sordino.server.deadline import Deadlines
 from sordino.server.problem import Refusal
-from sordino.session.price import epsilon_of, price
+from sordino.session.price import epsilon_of, price, widths
 from sordino.session.query import Query
 from sordino.session.settled import Settled
 
 if TYPE_CHECKING:
     from sordino.ledger import Book
-    from sordino.server.release_request import Errand
+    from sordino.server.release_request import Errand, Wish
 
 __all__ = ["Floor", "Gate", "Rules", "Shown", "shown", "verdict"]
 
 SHARE = 10_000  # a release takes at least this part of the cap, where the owner declares no floor
 CLOSER = Fraction(101, 100)
+ALIKE = 1 + Fraction(1, 10**9)  # a price on a form is a float
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,31 @@ class Rules:
     floor: Floor
     deadlines: Deadlines
     gate: Gate | None = None  # where dear releases wait for the owner
+
+    def priced(self, query: Query, wish: Wish) -> Settled:
+        """The plan of a wish at a price that is not above the one its caller agreed to, or a refusal that names the new one."""
+        plan = self.floor.priced(query, **wish.price)
+        if wish.at_most is None:
+            return plan
+        most = as_epsilon(wish.at_most)
+        if plan.cost.epsilon <= most * ALIKE:
+            return plan
+        if wish.epsilon is None and (agreed := _at(query, wish, most)) is not None and self.floor.met(query.table.ledger, agreed.cost):
+            return agreed
+        what = f"this costs epsilon {float(plan.cost.epsilon):.4g} now, more than the {float(most):.4g} that was agreed to."
+        raise Refusal(409, "SRD-512", what, "Look at the new price and pay that, or ask for less.")
+
+
+def _at(query: Query, wish: Wish, most: Fraction) -> Settled | None:
+    """The same wish at the agreed price, if that still meets it as closely as prices are found."""
+    ranks = wish.within_rank is not None
+    wanted = query._wish(wish.within, wish.within_rank) or {}
+    offer = replace(price(query, wanted, wish.delta, ranks=ranks), epsilon=most)
+    found = widths(query, offer, wish.delta, ranks=ranks, names=wanted)
+    if any(width is None or width > wanted[name] * float(CLOSER**2) for name, width in found.items() if name in wanted):
+        return None
+    plan = query.settle(most, wish.delta, weights=offer.weights, way=offer.way)
+    return plan if plan.cost.epsilon <= most * ALIKE else None
 
 
 @dataclass(frozen=True)

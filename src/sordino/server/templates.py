@@ -18,7 +18,7 @@ from sordino.pictures.picture import safe
 from sordino.server.problem import Refusal, facts_of, status_of
 from sordino.session.view import shown
 
-__all__ = ["HERE", "drawn", "page", "problem_page"]
+__all__ = ["HERE", "drawn", "in_words", "page", "problem_page"]
 
 HERE = Path(__file__).parent
 _STYLE = re.compile("<style>.*?</style>", re.DOTALL)
@@ -39,7 +39,29 @@ def _pages() -> Environment:
         loader=FileSystemLoader(HERE / "pages"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     made.filters |= {"drawn": drawn, "number": _number, "shown": shown, "safely": lambda text: Markup(safe(text))}
+    made.filters |= {"in_words": in_words, "plainly": lambda value: f"{value:.6g}"}
     return made
+
+
+_WORDS = (
+    (r"give twin= for rows that look like yours", "a public twin that the owner declares would look more like the rows"),
+    (r"Give size= or release a count of the same rows first; for quantiles give twin= or ask with within_rank=; or give epsilon=\.",
+     "Choose a price, or release a count of the same rows first; the owner can declare a size or a public twin."),
+    (r"Give size=, or release a count of the same rows first\.", "Release a count of the same rows first; the owner can declare a size."),
+    (r"interval=False returns it", "one number instead of an interval returns it"),
+    (r"size= counts people", "the declared size counts people"),
+    (r"Ask with within=, or with epsilon=\.", "Ask for an accuracy in the column's unit, or choose a price."),
+    (r"\bwithin_rank=", "a share of the ranks"), (r"\bwithin=", "an accuracy"), (r"\bepsilon=", "a price"), (r"\bdelta=", "a delta"),
+    (r"\btwin=", "a public twin"), (r"\bsize=", "a declared size"), (r"\binterval=\w*", "the kind of answer"),
+    (r"\bbounds=", "bounds of "), (r"\b([a-z_]+)=(?=[\w\"'])", r"\1 "), (r"\b([a-z_]+)=(?=[\s.,;:)])", r"\1"),
+)  # fmt: skip
+
+
+def in_words(text: str) -> str:
+    """What the library says to people who write Python, for people who fill in a form."""
+    for pattern, words in _WORDS:
+        text = re.sub(pattern, words, text)
+    return text
 
 
 def page(name: str, request: Request, status: int = 200, **facts: Any) -> Response:

@@ -163,6 +163,8 @@ class AskBody(BaseModel):
 class OrderBody(BaseModel):
     """The price of a release: exactly one of epsilon, within, within_rank. Decimal text keeps a price exact.
 
+    With `at_most` nothing dearer is charged: a wish whose price has risen above it since it was shown is refused (409, SRD-512).
+
     For quantiles `interval` says whether ends are drawn (as a plan says unless told otherwise: true), about the population with "total",
     and `level` how sure they are.
     """
@@ -175,6 +177,7 @@ class OrderBody(BaseModel):
     within_rank: Annotated[float, Field(gt=0, lt=1)] | None = None
     interval: bool | Literal["total"] | None = None
     level: Annotated[float, Field(ge=0.5, le=0.99999)] | None = None
+    at_most: Number | Text | None = None
     fresh: bool = False
 
 
@@ -326,7 +329,7 @@ ERRORS: dict[int, str] = {
     403: "the token does not allow this",
     404: "there is nothing under this address",
     405: "there is nothing to do that with",
-    409: "the Idempotency-Key was used for another question or price, or the ask was released already",
+    409: "the Idempotency-Key was used for another question or price, the ask was released already, or the price is above at_most",
     413: "the request is too large",
     422: "the question or the request is wrong; nothing was spent",
     429: "too many requests",

@@ -1,0 +1,280 @@
+"""The builder and SQL, both ways: fields become a statement, and a statement that says no more than the fields becomes fields.
+
+Rows of fields repeat: a statistic is (statistic, of, share), a filter is (column, is, value). A condition the rows cannot say stays as
+text in a field of its own, so that nothing of a statement is lost on the way.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlglot import exp
+
+from sordino.errors import QueryError, SordinoError
+from sordino.plan.select import parse_statement
+from sordino.remote.wording import RemoteAsked, quoted
+
+__all__ = ["OPERATORS", "STATISTICS", "BuiltFilter", "BuiltQuestion", "BuiltStatistic", "unbuilt"]
+
+STATISTICS = {
+    "count": "number of rows", "people": "number of people", "mean": "mean", "sum": "sum", "median": "median", "quantile": "quantile",
+    "std": "standard deviation", "variance": "variance", "min": "minimum", "max": "maximum", "mode": "most frequent value",
+    "histogram": "histogram",
+}  # fmt: skip
+_SQL = {
+    "count": "COUNT(*)", "people": "COUNT(DISTINCT {})", "sum": "SUM({})", "mean": "AVG({})", "median": "MEDIAN({})",
+    "variance": "VARIANCE({})", "std": "STDDEV({})", "min": "MIN({})", "max": "MAX({})", "mode": "MODE({})",
+    "quantile": "QUANTILE_CONT({}, {})",
+}  # fmt: skip
+_KINDS: dict[type[exp.Expression], str] = {
+    exp.Sum: "sum", exp.Avg: "mean", exp.Median: "median", exp.Variance: "variance", exp.Stddev: "std", exp.Min: "min", exp.Max: "max",
+    exp.Mode: "mode", exp.PercentileCont: "quantile",
+}  # fmt: skip
+OPERATORS = {
+    "=": "is", "<>": "is not", "<": "is below", "<=": "is at most", ">": "is above", ">=": "is at least", "in": "is one of",
+    "between": "is between", "like": "contains", "null": "is missing", "present": "is there",
+}  # fmt: skip
+_COMPARED: dict[type[exp.Expression], str] = {exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">="}
+_PARTS = {"expressions", "from_", "where", "group"}
+_PLAIN = re.compile(r"-?\d+(\.\d+)?")
+BINS = 10
+MOST = 6  # rows of statistics, and of filters
+
+
+@dataclass(frozen=True)
+class BuiltStatistic:
+    """One row of the builder: which number, of which column, and for a quantile which share lies below."""
+
+    statistic: str = "count"
+    of: str = ""
+    share: str = ""
+
+    @property
+    def label(self) -> str:
+        return "_".join(re.findall(r"[a-z0-9]+", f"{self.statistic} {self.of} {self.share}".lower())) or self.statistic
+
+    def sql(self, unit: str | None) -> str:
+        """As SQL says it."""
+        if self.statistic not in _SQL:
+            raise QueryError("SRD-208", "a histogram is asked on its own.", "Leave the other statistics and the groups out.")
+        if self.statistic == "people":
+            if unit is None:
+                raise QueryError("SRD-208", "every row is a person here.", "Ask for the number of rows.")
+            return _SQL["people"].format(quoted(unit))
+        if self.statistic != "count" and not self.of:
+            raise QueryError("SRD-208", f"{STATISTICS[self.statistic]} of which column?", "Choose a column.")
+        if self.statistic == "quantile" and not _PLAIN.fullmatch(self.share.strip()):
+            raise QueryError("SRD-208", "which quantile?", "Give the share of rows below it, such as 0.9.")
+        return _SQL[self.statistic].format(quoted(self.of), self.share.strip())
+
+
+@dataclass(frozen=True)
+class BuiltFilter:
+    """One condition about one column."""
+
+    column: str = ""
+    test: str = "="
+    value: str = ""
+
+    def sql(self, types: Mapping[str, str]) -> str:
+        name, kind = quoted(self.column), types.get(self.column, "")
+        match self.test:
+            case "null":
+                return f"{name} IS NULL"
+            case "present":
+                return f"{name} IS NOT NULL"
+            case "in":
+                return f"{name} IN ({', '.join(_literal(part, kind) for part in self.value.split(',') if part.strip())})"
+            case "between":
+                ends = re.split(r"\s+(?:to|and)\s+|,", self.value.strip())
+                if len(ends) != 2:
+                    raise QueryError("SRD-208", f"{self.column} between what?", "Give two values, such as 18 to 65.")
+                return f"{name} BETWEEN {_literal(ends[0], kind)} AND {_literal(ends[1], kind)}"
+            case "like":
+                return f"{name} LIKE {_text(f'%{self.value}%')}"
+        if self.test not in OPERATORS:
+            raise QueryError("SRD-208", "the builder does not know this test.", f"Choose one of {', '.join(OPERATORS)}.")
+        return f"{name} {self.test} {_literal(self.value, kind)}"
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _literal(value: str, kind: str) -> str:
+    """A value as SQL spells it: by the declared type of its column, and where there is none by its looks."""
+    value = value.strip()
+    if kind in ("cat", "string") or not (_PLAIN.fullmatch(value) or value.lower() in ("true", "false")):
+        return f"DATE {_text(value)}" if kind == "date" else f"TIMESTAMP {_text(value)}" if kind == "timestamp" else _text(value)
+    return value
+
+
+@dataclass(frozen=True)
+class BuiltQuestion:
+    """Everything the fields say."""
+
+    table: str = ""
+    statistics: tuple[BuiltStatistic, ...] = (BuiltStatistic(),)
+    filters: tuple[BuiltFilter, ...] = ()
+    by: tuple[str, ...] = ()
+    where: str = ""
+
+    @classmethod
+    def of(cls, fields: Sequence[tuple[str, str]]) -> BuiltQuestion:
+        """The fields of a form, rows that were left empty aside."""
+
+        def every(name: str) -> list[str]:
+            return [value for key, value in fields if key == name]
+
+        def rows(*names: str) -> Iterator[tuple[str, ...]]:
+            columns = [every(name) for name in names]
+            most = min(MOST, max(map(len, columns), default=0))
+            return (tuple(column[at] if at < len(column) else "" for column in columns) for at in range(most))
+
+        asked = [BuiltStatistic(*row) for row in rows("statistic", "of", "share") if row[0]]
+        tests = [BuiltFilter(*row) for row in rows("column", "is", "value") if row[0]]
+        kept = [item for item in tests if item.value.strip() or item.test in ("null", "present")]
+        by = tuple(dict.fromkeys(name for name in every("by") if name))
+        return cls(
+            next(iter(every("table")), ""), tuple(asked) or (BuiltStatistic(),), tuple(kept), by, next(iter(every("where")), "").strip()
+        )
+
+    def text(self, columns: Sequence[Mapping[str, Any]] = (), unit: str | None = None) -> str:
+        """The statement, or for a histogram the call, that says the same."""
+        for item in self.statistics:
+            if item.statistic not in STATISTICS:
+                raise QueryError("SRD-208", "the builder does not know this statistic.", f"Choose one of {', '.join(STATISTICS)}.")
+        types = {str(column["name"]): str(column["type"]) for column in columns}
+        conditions = (*(item.sql(types) for item in self.filters), *([self.where] if self.where else []))
+        if self.statistics[0].statistic == "histogram":
+            return self._histogram(columns, conditions)
+        labels = [item.statistic if len(self.statistics) == 1 else item.label for item in self.statistics]
+        shown = tuple(f"{item.sql(unit)} AS {label}" for item, label in zip(self.statistics, labels, strict=True))
+        return RemoteAsked(self.table, shown, conditions, self.by).text
+
+    def _histogram(self, columns: Sequence[Mapping[str, Any]], conditions: tuple[str, ...]) -> str:
+        column = self.statistics[0].of
+        if len(self.statistics) > 1 or self.by or not column:
+            raise QueryError("SRD-208", "a histogram is asked on its own, of one column.", "Leave the other statistics and the groups out.")
+        found = next((item for item in columns if item["name"] == column), {})
+        call: dict[str, Any] = {"verb": "histogram", "given": [column]}
+        if found.get("bounds") and not found.get("values"):
+            try:
+                low, high = (float(end) for end in found["bounds"])
+            except ValueError:
+                raise QueryError("SRD-208", "dates have no histogram.", "Ask for quantiles, or group by a part of the date.") from None
+            edges = [low + (high - low) * k / BINS for k in range(BINS + 1)]
+            whole = found.get("type") == "int"
+            call["named"] = {"bins": list(dict.fromkeys(round(edge) for edge in edges)) if whole else edges}
+        said = {"ask": call, "table": self.table, **({"where": list(conditions)} if conditions else {})}
+        return json.dumps(said, sort_keys=True)
+
+
+def unbuilt(text: str) -> BuiltQuestion | None:
+    """The fields that say this statement; None where it says more than the builder can."""
+    if text.lstrip().startswith("{"):
+        return _uncalled(text)
+    try:
+        tree = parse_statement(text)
+    except SordinoError:
+        return None
+    source, where, group = tree.args.get("from_"), tree.args.get("where"), tree.args.get("group")
+    more = {name for name, part in tree.args.items() if part} - _PARTS
+    if more or source is None or type(source.this) is not exp.Table or source.this.alias:
+        return None
+    keys = [] if group is None else group.expressions
+    sets = {} if group is None else {name: part for name, part in group.args.items() if part and name != "expressions"}
+    if sets or any(type(key) is not exp.Column for key in keys):
+        return None
+    shown = [column.unalias() for column in tree.expressions]
+    if [key.sql() for key in keys] != [key.sql() for key in shown[: len(keys)]] or not 0 < len(shown) - len(keys) <= MOST:
+        return None
+    asked = [_statistic(item) for item in shown[len(keys) :]]
+    if any(item is None for item in asked):
+        return None
+    filters, rest = _filters(where.this if where is not None else None)
+    known = tuple(item for item in asked if item is not None)
+    return BuiltQuestion(source.this.name, known, tuple(filters), tuple(key.name for key in keys), rest)
+
+
+def _uncalled(text: str) -> BuiltQuestion | None:
+    try:
+        call = json.loads(text)
+        if set(call) - {"ask", "table", "where"} or call["ask"]["verb"] != "histogram":
+            return None
+        column = str(call["ask"]["given"][0])
+        said = " AND ".join(f"({condition})" for condition in call.get("where", []))
+        filters, rest = _filters(parse_statement(f"SELECT 1 FROM t WHERE {said}").args["where"].this if said else None)
+    except (ValueError, TypeError, KeyError, IndexError, SordinoError):
+        return None
+    return BuiltQuestion(str(call.get("table", "")), (BuiltStatistic("histogram", column),), tuple(filters), (), rest)
+
+
+def _statistic(item: exp.Expression) -> BuiltStatistic | None:
+    if type(item) is exp.Count:
+        if type(item.this) is exp.Star:
+            return BuiltStatistic("count")
+        alone = type(item.this) is exp.Distinct and len(item.this.expressions) == 1 and type(item.this.expressions[0]) is exp.Column
+        return BuiltStatistic("people") if alone else None
+    kind = _KINDS.get(type(item))
+    if kind is None or type(item.this) is not exp.Column:
+        return None
+    share = item.args.get("expression")
+    if kind == "quantile":
+        return BuiltStatistic(kind, item.this.name, share.sql()) if isinstance(share, exp.Literal) and not share.is_string else None
+    return BuiltStatistic(kind, item.this.name)
+
+
+def _filters(condition: exp.Expression | None) -> tuple[list[BuiltFilter], str]:
+    """Rows for what they can say, and the rest as text."""
+    found: list[BuiltFilter] = []
+    rest: list[str] = []
+    inner: Any = None if condition is None else condition.unnest()
+    for part in [] if inner is None else inner.flatten() if isinstance(inner, exp.And) else [inner]:
+        said: Any = part.unnest()
+        row = _filter(said)
+        if row is not None and len(found) < MOST:
+            found.append(row)
+        else:
+            rest.append(said.sql("duckdb"))
+    return found, " AND ".join(rest if len(rest) == 1 and not found else [f"({text})" for text in rest])
+
+
+def _filter(part: exp.Expression) -> BuiltFilter | None:
+    inner = part.this
+    if type(part) in _COMPARED and type(inner) is exp.Column and (value := _value(part.expression)) is not None:
+        return BuiltFilter(inner.name, _COMPARED[type(part)], value)
+    if type(part) is exp.In and type(inner) is exp.Column and part.expressions:
+        values = [_value(item) for item in part.expressions]
+        if all(value is not None and "," not in value for value in values):
+            return BuiltFilter(inner.name, "in", ", ".join(str(value) for value in values))
+    if type(part) is exp.Between and type(inner) is exp.Column:
+        low, high = _value(part.args["low"]), _value(part.args["high"])
+        return None if low is None or high is None else BuiltFilter(inner.name, "between", f"{low} to {high}")
+    if type(part) is exp.Is and type(inner) is exp.Column and type(part.expression) is exp.Null:
+        return BuiltFilter(inner.name, "null")
+    if type(part) is exp.Not and type(inner) is exp.Is and type(inner.this) is exp.Column and type(inner.expression) is exp.Null:
+        return BuiltFilter(inner.this.name, "present")
+    if type(part) is exp.Like and type(inner) is exp.Column and (value := _value(part.expression)) is not None:
+        bare = value[1:-1]
+        plain = len(value) > 2 and value[0] == value[-1] == "%" and not set(bare) & {"%", "_"}
+        return BuiltFilter(inner.name, "like", bare) if plain else None
+    return None
+
+
+def _value(item: Any) -> str | None:
+    """A literal as it is typed into a field."""
+    match item:
+        case exp.Literal():
+            return str(item.this)
+        case exp.Neg(this=exp.Literal() as inner) if not inner.is_string:
+            return f"-{inner.this}"
+        case exp.Boolean():
+            return str(bool(item.this)).lower()
+        case exp.Cast(this=exp.Literal() as inner) if inner.is_string:
+            return str(inner.this)
+    return None
