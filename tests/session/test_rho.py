@@ -105,3 +105,37 @@ def test_a_batch_is_charged_the_cheaper_of_its_parts_and_one_event() -> None:
             for least in range(3):
                 batch.ask(table.where(f"x > {least}").group_by("k").count())
         assert table.budget.spent < 1.9  # sixty small Laplace draws are one event at a hundredth of the delta
+
+
+@pytest.mark.parametrize("groups", [1, 5, 20])
+def test_a_wish_for_totals_by_group_pays_for_gaussian_noise(groups: int) -> None:
+    """Within 100 on every group: rho is J 1.96^2/(2 100^2), to the width's whole steps and the search's 1%."""
+    with opened(max_rows=groups, max_groups=groups) as table:
+        plan = table.group_by("k").count().priced(within=100)
+        assert plan.mechanism == "Gaussian"
+        assert float(plan.cost.rho) == pytest.approx(groups * 1.96**2 / 2 / 100**2, rel=0.03)
+        assert plan.cost.rho_delta == 0
+        laplace = table.group_by("k").count().by_mechanism("laplace").priced(within=100)
+        assert float(laplace.cost.rho) == pytest.approx(groups * (3.0 / 100) ** 2 / 2, rel=0.06)
+        several = table.group_by("k").agg(n=sd.count(), s=sd.sum("x")).priced(within={"n": 100, "s": 10_000})
+        assert several.mechanism.startswith("Gaussian")
+
+
+def test_a_price_in_rho_buys_the_narrower_noise() -> None:
+    with opened() as table:
+        for query in (table.group_by("k").count(), table.group_by("k").mean("x"), table.count()):
+            plan = query.priced(rho="0.05")
+            assert plan.mechanism.startswith("Gaussian")
+            assert plan.cost.rho <= Fraction("0.05")
+        assert table.count().priced(rho=8).mechanism == "discrete Laplace"  # a loss above 3.3
+
+
+def test_an_interval_at_another_level_and_a_better_answer_know_the_noise_that_was_drawn() -> None:
+    with opened() as table:
+        made = table.count().release(within=50)
+        assert made.mechanism == "Gaussian"
+        low, high = made.interval(0.5)
+        assert (high - low) / (made.high - made.low) == pytest.approx(0.6745 / 1.96, rel=0.08)
+        better = table.count().improve(within=30)
+        assert (better.high - better.low) / 2 <= 30
+        assert "inverse-variance mean" in better.card["post-processing"][-1]

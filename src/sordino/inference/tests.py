@@ -142,7 +142,7 @@ def _keys(table: Any, name: str) -> tuple[Any, ...]:
 def _count(table: Any, *by: str) -> Any:
     from sordino.statistics import count
 
-    return table._rows().group_by(*by).agg(n=count())
+    return table._rows().group_by(*by).agg(n=count()).by_laplace
 
 
 def independence(table: Any, first: str, second: str) -> CountsTest:

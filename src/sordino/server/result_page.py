@@ -28,7 +28,7 @@ from sordino.server.price_card import number
 from sordino.server.rules import Floor
 from sordino.server.templates import page
 from sordino.server.worker import Worker
-from sordino.session.improvement import NoiseWeight, combine, half_width, noise_of, second_price
+from sordino.session.improvement import NoiseWeight, combine, drawn_noise, half_width, second_price
 from sordino.session.query import Query
 from sordino.session.release import Release
 from sordino.session.view import plain, plottable, shown
@@ -77,7 +77,7 @@ class Improvement:
 def _draws(query: Query) -> tuple[list[Release], list[NoiseWeight]]:
     """The recorded answers and the public noise of each, if all of them are additive; otherwise nothing."""
     found = query.drawn_alike()
-    known = [noise for item in found if (noise := noise_of(query, item.cost.exact.epsilon)) is not None]
+    known = [noise for item in found if (noise := drawn_noise(query, item)) is not None]
     return (found, known) if found and len(known) == len(found) else ([], [])
 
 

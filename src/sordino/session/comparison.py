@@ -59,7 +59,7 @@ def compare(query: Query, column: str, by: str) -> Comparison:
     if len(keys) < 2:
         raise QueryError("SRD-203", f"{shown(by)} has no two public keys to compare.", f"Declare keys={{{shown(by)}: [...]}}.")
     asked = query.group_by(by).agg(n=Present(column), mean=mean(column, method="clamped"), variance=variance(column))
-    return Comparison(asked, column, by)
+    return Comparison(asked.by_laplace, column, by)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino.errors import BudgetExceeded, QueryError
+from sordino.errors import BudgetExceeded, QueryError, SordinoError
 from sordino.privacy.law import output_grid
 from sordino.session.card import Card
 from sordino.session.price import LEAST, Wish, ceiling, price
@@ -23,7 +23,7 @@ from sordino.statistics.row_count import CountStep
 if TYPE_CHECKING:
     from sordino.session.query import Query
 
-__all__ = ["NoiseWeight", "combine", "half_width", "noise_of", "second_price"]
+__all__ = ["NoiseWeight", "combine", "drawn_noise", "half_width", "noise_of", "second_price"]
 
 CELLS = 400  # cells per scale of the mean's noise
 FAR = 32  # scales beyond which a Laplace law has no mass worth counting: e^-32
@@ -37,13 +37,20 @@ class NoiseWeight:
     unit: float = 1.0
     discrete: bool = False
     slop: float = 0.0
+    gaussian: bool = False
+
+    @property
+    def variance(self) -> float:
+        return self.scale**2 * (1 if self.gaussian else 2)
 
     def cells(self, weight: float, width: float) -> NDArray[np.float64]:
         """The law of weight times this noise on cells of a width, symmetric around the middle one."""
+        from scipy.special import erfc
+
         reach = math.ceil(FAR * weight * self.scale / width) + 1
         if not self.discrete:
             ends = (np.arange(reach + 1) + 0.5) * width / (weight * self.scale)
-            above = np.exp(-ends) / 2
+            above = 0.5 * erfc(ends / math.sqrt(2)) if self.gaussian else np.exp(-ends) / 2
             side = np.concatenate([[1 - 2 * above[0]], above[:-1] - above[1:]])
         else:
             ratio = self.unit / self.scale
@@ -55,25 +62,35 @@ class NoiseWeight:
         return np.concatenate([side[:0:-1], side])
 
 
-def noise_of(query: Query, epsilon: Any) -> NoiseWeight | None:
-    """The public noise of the one statistic asked, if its draw is the total plus Laplace noise; None otherwise."""
-    plan = query.settle(epsilon)
+def drawn_noise(query: Query, release: Release) -> NoiseWeight | None:
+    """The public noise of a recorded answer, by its own price and kind of noise; None where it is not a total plus noise."""
+    own, gaussian = release.cost.exact, "Gaussian" in release.mechanism
+    try:
+        return noise_of(query, own.epsilon, own.delta, "gaussian" if gaussian else None)
+    except SordinoError:
+        return None
+
+
+def noise_of(query: Query, epsilon: Any, delta: Any = None, way: str | None = None) -> NoiseWeight | None:
+    """The public noise of the one statistic asked, if its draw is the total plus Laplace or Gaussian noise; None otherwise."""
+    plan = query.settle(epsilon, delta, way=way)
     if plan.plan.keys is not None or len(plan.steps) != 1:
         return None
     (step,) = plan.steps.values()
-    if not isinstance(step, CountStep | SumStep) or not isinstance(step.noise, Added):
+    if not isinstance(step, CountStep | SumStep):
         return None
     unit, cut = 1.0, 0.0
     if isinstance(step, SumStep):
         unit = float(step.grid.step / step.unit)
         cut = 0.0 if step.unit.denominator == 1 else unit
-    rounding = 0.0 if step.noise.discrete else output_grid(step.noise.scale) * unit / 2
-    return NoiseWeight(float(step.noise.scale) * unit, unit, step.noise.discrete, rounding + cut)
+    whole = isinstance(step.noise, Added) and step.noise.discrete
+    rounding = 0.0 if whole else output_grid(step.noise.scale) * unit / 2
+    return NoiseWeight(float(step.noise.scale) * unit, unit, whole, rounding + cut, not isinstance(step.noise, Added))
 
 
 def _weights(noises: list[NoiseWeight]) -> list[float]:
-    total = math.fsum(1 / noise.scale**2 for noise in noises)
-    return [1 / noise.scale**2 / total for noise in noises]
+    total = math.fsum(1 / noise.variance for noise in noises)
+    return [1 / noise.variance / total for noise in noises]
 
 
 def half_width(noises: list[NoiseWeight]) -> float:

@@ -19,11 +19,25 @@ from sordino.statistics import bundles, count_units
 if TYPE_CHECKING:
     from sordino.session.query import Query
 
-__all__ = ["LEAST", "Offer", "Wish", "as_wish", "ceiling", "epsilon_of", "meets", "price", "public_rows", "rank_wish", "widths"]
+__all__ = [
+    "LEAST",
+    "Offer",
+    "Wish",
+    "as_wish",
+    "ceiling",
+    "epsilon_of",
+    "meets",
+    "price",
+    "public_rows",
+    "rank_wish",
+    "rho_offer",
+    "widths",
+]
 
 MOST = Fraction(20)  # above it a release has no meaningful privacy, and no accuracy is worth that
 LEAST = Fraction(1, 10**6)
 MOST_EPSILON = 10**4
+MANY = 1_000  # rows at which two ways are compared where nobody knows their number
 CLOSE = Fraction(101, 100)  # a price is found to 1%, and to 4% where every look is a simulation
 Wish = dict[str, float]
 Weights = Mapping[tuple[str, ...], Fraction]
@@ -202,8 +216,12 @@ def _predictable(query: Query, wish: Wish, delta: Any, *, ranks: bool) -> list[s
                     others.append(way)
                 elif unknown and widths(query, Offer(Fraction(1), way=way), delta, ranks=ranks, names=wish)[name] is not None:
                     return [way]
+    if not unknown and not one and not ranks and query.asked.mechanism is None and query.table.budget.filter.accounting == "zcdp":
+        with contextlib.suppress(SordinoError):  # several totals: all of them by Gaussian noise, which a ledger that adds rho likes
+            widths(query, Offer(Fraction(1), way="gaussian"), delta, names=wish)
+            others.append("gaussian")
     if not unknown:
-        return [None, *others]
+        return list(others) if one and set(others) == {"laplace", "gaussian"} else [None, *others]
     if ranks:
         raise QueryError("SRD-103", f"{unknown[0]} has no rank bar.", "Ask with within=, or with epsilon=.")
     what = f"the error of {unknown[0]} cannot be predicted from public facts."
@@ -231,14 +249,27 @@ def _weights(query: Query, wish: Wish, delta: Any, *, ranks: bool) -> Weights | 
     return {m: needed(m) for m in members}
 
 
-def epsilon_of(query: Query, rho: Any, delta: Any = None) -> Fraction:
+def rho_offer(query: Query, rho: Any, delta: Any = None) -> Offer:
+    """What a price in rho buys: of Laplace and Gaussian totals, which cost rho at different epsilons, the narrower."""
+    first = Offer(epsilon_of(query, rho, delta))
+    try:
+        other = Offer(epsilon_of(query, rho, delta, "gaussian"), way="gaussian")
+        plans = [query.settle(offer.epsilon, delta, way=offer.way) for offer in (first, other)]
+    except SordinoError:  # some statistic has no such way, or the budget no delta
+        return first
+    wide = [[step.width(query.table.size or MANY) for step in plan.steps.values()] for plan in plans]
+    ratios = [b / a for a, b in zip(*wide, strict=True) if a and b]
+    return other if ratios and math.prod(ratios) < 1 else first
+
+
+def epsilon_of(query: Query, rho: Any, delta: Any = None, way: str | None = None) -> Fraction:
     """The largest epsilon, to a hundredth of a percent, whose plan costs a zCDP ledger no more than rho."""
     if query.table.budget.filter.accounting != "zcdp":
         raise QueryError("SRD-101", "this ledger does not add rho.", 'Give epsilon=; rho= is for budgets with accounting="zcdp".')
     wanted = as_positive(rho, "rho")
 
     def fits(epsilon: Fraction) -> bool:
-        return query.settle(epsilon, delta).cost.rho <= wanted
+        return query.settle(epsilon, delta, way=way).cost.rho <= wanted
 
     low, high = LEAST, Fraction(1)
     while fits(high) and high < MOST_EPSILON:

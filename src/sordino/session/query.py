@@ -18,7 +18,7 @@ from sordino.ledger.record import as_text
 from sordino.pictures import Picture, chain
 from sordino.plan.query_plan import Labels, labels_of
 from sordino.plan.query_plan import QueryPlan as Question
-from sordino.plan.recall import question, recall_key
+from sordino.plan.recall import context, question, recall_key
 from sordino.plan.select import Arrangement
 from sordino.privacy.number import as_delta, as_epsilon, as_positive
 from sordino.privacy.relation import PrivacyUnit
@@ -28,10 +28,10 @@ from sordino.schema.spelling import describe
 from sordino.schema.value import shown
 from sordino.session.encoding import Shape, shape, split
 from sordino.session.execute import execute
-from sordino.session.improvement import combine, half_width, noise_of, second_price
+from sordino.session.improvement import combine, drawn_noise, half_width, second_price
 from sordino.session.older import older_answers, older_key
 from sordino.session.preview import EPSILONS, Explanation, Preview, explain, preview
-from sordino.session.price import Offer, Wish, as_wish, epsilon_of, meets, price, public_rows, rank_wish, widths
+from sordino.session.price import Offer, Wish, as_wish, meets, price, public_rows, rank_wish, rho_offer, widths
 from sordino.session.release import Release, as_level, member_of, price_of
 from sordino.session.settled import Settled, settle
 from sordino.session.verbs import TableVerbs
@@ -156,6 +156,13 @@ class Query(TableVerbs):
 
         own = any(isinstance(statistic, Applied) for statistic in self.asked.statistics.values())
         return made if own else lru_cache(SETTLED)(made)
+
+    @cached_property
+    def by_laplace(self) -> Query:
+        """The same question for whoever computes with the law of its noise: Laplace noise by name, where another might be chosen."""
+        rule, limits = self.table.ledger.terms.filter, context(self.asked, self.unit).limits
+        other = rule.cap.delta and (rule.accounting == "zcdp" or limits.counted**2 > limits.squares)
+        return self.by_mechanism("laplace") if other else self
 
     @cached_property
     def counting(self) -> Query:
@@ -299,7 +306,8 @@ class Query(TableVerbs):
         """The plan at a price, or at the least price of a wish: what `release` would charge if nothing is recorded. Free."""
         self._one_price(epsilon, rho, within, within_rank)
         if rho is not None:
-            return replace(self.settle(epsilon_of(self, rho, delta), delta), own_profile=True)
+            sold = rho_offer(self, rho, delta)
+            return replace(self.settle(sold.epsilon, delta, way=sold.way), own_profile=True)
         if epsilon is not None:
             return self.settle(epsilon, delta)
         offer = price(self, self._wish(within, within_rank) or {}, delta, ranks=within_rank is not None)
@@ -450,8 +458,10 @@ class Query(TableVerbs):
     def _steps_of(self, release: Release, name: str) -> Iterator[Step]:
         """The steps that may have drawn an answer: its own, or one it shared with a sum or a spread of a column of the same release."""
         own = release.cost.exact
-        if (step := self.settle(own.epsilon, own.delta).steps.get(self.labels.first(name))) is not None:
-            yield step
+        for way in (None, *(["gaussian"] if "Gaussian" in release.mechanism else [])):  # which may have been chosen for the ledger's sake
+            with contextlib.suppress(SordinoError):
+                if (step := self.settle(own.epsilon, own.delta, way=way).steps.get(self.labels.first(name))) is not None:
+                    yield step
         if release.card.get("part of", {}).get("draw") != "shared":
             return
         for column in release.card["question"]["columns"]:
@@ -472,7 +482,7 @@ class Query(TableVerbs):
         found = self.drawn_alike()
         if good is not None:
             return good
-        known = [noise for item in found if (noise := noise_of(self, item.cost.exact.epsilon)) is not None]
+        known = [noise for item in found if (noise := drawn_noise(self, item)) is not None]
         additive = bool(found) and len(known) == len(found)
         if additive and half_width(known) <= min(wish.values()):
             return combine(found, known)
@@ -481,7 +491,7 @@ class Query(TableVerbs):
             log.warning("sordino: averaging does not help here; this is a fresh release at full price")
             return self.release(within=within, fresh=True, analyst=analyst)
         found.append(self.release(epsilon=cost, fresh=True, analyst=analyst))
-        return combine(found, [noise for item in found if (noise := noise_of(self, item.cost.exact.epsilon)) is not None])
+        return combine(found, [noise for item in found if (noise := drawn_noise(self, item)) is not None])
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(repr(self))}</pre>{self.plot().svg}"

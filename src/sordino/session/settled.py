@@ -241,7 +241,7 @@ def settle(
     """Split the price, build the frames, collect the card's facts: all from public facts. What no engine could read is refused here."""
     asked = labels.drawn
     unit = asked.unit_of(table.unit)
-    public = context(asked, unit, size=table.size, rows=rows)
+    public = replace(context(asked, unit, size=table.size, rows=rows), adds_rho=table.ledger.terms.filter.accounting == "zcdp")
     pool = table.ledger.terms.filter.cap.delta
     thrifty = asked.mechanism in THRIFTY
     needs = thrifty or public.private_keys or any(statistic.needs_delta(public) for statistic in asked.statistics.values())

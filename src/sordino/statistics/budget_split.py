@@ -17,7 +17,7 @@ from sordino.statistics.moments import ColumnMoments, Halves, MomentsStep
 from sordino.statistics.port import Answer, Context, Counted, Groups, Priced, Statistic, Step
 from sordino.statistics.private_keys import CountedKeys, Keys
 from sordino.statistics.reach import length_grid, public_size
-from sordino.statistics.row_count import Count, PredicateCounts, Present
+from sordino.statistics.row_count import Count, CountUnits, PredicateCounts, Present
 from sordino.summaries import Ask, Draw
 
 __all__ = ["Drawing", "Merged", "Plan", "Single", "bundles", "plan_steps"]
@@ -148,9 +148,11 @@ def _drawing(
     size = public_size(context)
     source: ColumnMoments
     if any(isinstance(s, Variance) for s in chosen):
-        source = Bernstein(column, grid, epsilon, context)
+        source = Bernstein(column, grid, epsilon, context, delta, way)
+    elif size is None:
+        source = Halves(column, grid, epsilon, context, delta, way)
     else:
-        source = Halves(column, grid, epsilon, context) if size is None else Known(column, grid, epsilon, size)
+        source = Known(column, grid, epsilon, size, delta if context.adds_rho else Fraction(0), way)
     return Merged(source, tuple((label, _kind(s)) for label, s in zip(members, chosen, strict=True)))
 
 
@@ -169,7 +171,7 @@ def plan_steps(
     is public), the three Bernstein sums as soon as variance or std is among them. Private group keys take a quarter of epsilon; if the
     count of rows is asked too, keys and counts are one draw where that hides fewer keys. What is left of epsilon is divided equally
     among independent draws (quantiles have one per level, iqr two), or by `weights`, one for each bundle. Delta is divided equally among
-    the keys and the parts that need it; only if none does is it offered to vectors, which take it if Gaussian noise is then quieter.
+    the keys, the parts that need it, and those totals whose Gaussian noise is narrower than Laplace noise at such a share of it.
     The price is the sum of the parts'. `way` names the mechanism for every statistic; without it each takes the first of
     its ways.
     """
@@ -179,17 +181,52 @@ def plan_steps(
     members = bundles(statistics, context)
     needy = members if way in THRIFTY else [m for m in members if any(statistics[label].needs_delta(context) for label in m)]
     willing = [m for m in members if m not in needy and any(statistics[label].takes_delta for label in m)]
-    takers = [*needy, *willing] or ([] if private else [m for m in members if isinstance(statistics[m[0]], Means | PredicateCounts)])
     if (needy or private) and not delta:
         raise QueryError("SRD-102", "private keys need a delta.", "Give delta, or declare the keys.")
-    each = delta / (len(takers) + private) if takers or private else Fraction(0)
     weights = weights or {m: Fraction(sum(statistics[label].weight for label in m) if len(m) == 1 else 1) for m in members}
     left = epsilon * (1 - KEYS_SHARE) if private else epsilon
     shares = {m: left * weight / sum(weights.values()) for m, weight in weights.items()}
+    takers, free = [*needy, *willing], [m for m in members if m not in needy and m not in willing] if way is None and delta else []
+    if private:  # a count of rows may be drawn with its keys
+        free = [m for m in free if len(m) > 1 or not isinstance(statistics[m[0]], Count)]
+    each, takers = _delta_shares(takers, free, statistics=statistics, shares=shares, delta=delta, context=context)
     keys = _keys(shares, statistics, epsilon * KEYS_SHARE, each, context) if private else None
     drawn = (keys.label,) if isinstance(keys, CountedKeys) else None
     offered = {m: each if m in takers else Fraction(0) for m in members}
     return Plan(keys, tuple(_drawing(m, statistics, share, offered[m], context, way=way) for m, share in shares.items() if m != drawn))
+
+
+def _delta_shares(
+    takers: list[tuple[str, ...]],
+    free: list[tuple[str, ...]],
+    *,
+    statistics: Mapping[str, Statistic],
+    shares: Mapping[tuple[str, ...], Fraction],
+    delta: Fraction,
+    context: Context,
+) -> tuple[Fraction, list[tuple[str, ...]]]:
+    """An equal share of delta for the keys and for everybody who takes one, and who that is: of those free to choose, all who gain by it.
+
+    Whoever gains by a share gains by a larger one, so those who do not are left out until nobody is.
+    """
+    while True:
+        each = delta / max(len(takers) + len(free) + context.private_keys, 1)
+        gain = [m for m in free if _gains(m, statistics, shares[m], each, context)]
+        if gain == free:
+            return each, [*takers, *free]
+        free = gain
+
+
+def _gains(members: tuple[str, ...], statistics: Mapping[str, Statistic], epsilon: Fraction, delta: Fraction, context: Context) -> bool:
+    """Whether Gaussian noise at this share of delta is narrower than Laplace noise for nothing."""
+    if len(members) == 1:
+        statistic = statistics[members[0]]
+        total = isinstance(statistic, Means | PredicateCounts | Count | CountUnits | Present | Sum | Variance)
+        if not total and not (isinstance(statistic, Mean) and statistic.shared):
+            return False
+        return next(iter(statistic.ways(epsilon, delta, context))) == "gaussian"
+    drawn = _drawing(members, statistics, epsilon, delta, context)
+    return isinstance(drawn, Merged) and drawn.source.noise.name == "Gaussian"
 
 
 def _keys(

@@ -21,8 +21,8 @@ from sordino.statistics.added import Added, AddedGaussian, Floats, quieter, radi
 from sordino.statistics.known import Known
 from sordino.statistics.mean_two_stage import StagedStep
 from sordino.statistics.middle import MiddleStep
-from sordino.statistics.moments import BITS, Halves, MomentsStep, halve, share_of
-from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Priced, Step, Ways
+from sordino.statistics.moments import BITS, Halves, halve, read_off, share_of
+from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Priced, Ways
 from sordino.statistics.reach import Reach, length_grid, public_size, read_totals, root_up
 from sordino.statistics.robust import MIDDLE_WAYS
 from sordino.summaries import Ask, Draw
@@ -77,17 +77,18 @@ class Mean(Plain):
 
     def ways(self, epsilon: Fraction, delta: Fraction, context: Context) -> Ways:
         ways: dict[str, Ways] = {
-            "clamped": {"laplace": lambda: self._clamped(epsilon, context)},
             "two_stage": {"two_stage": lambda: StagedStep(self.column, length_grid(context, self.column), epsilon, context)},
             "trimmed": {way: partial(MiddleStep, self.column, TRIM, way, epsilon, delta, context) for way in MIDDLE_WAYS},
         }
-        return ways["two_stage" if self.moved else "clamped" if self.method == "auto" else self.method]
+        if not self.moved and self.method in ("auto", "clamped"):
+            return self._clamped(epsilon, delta, context)
+        return ways["two_stage" if self.moved else self.method]
 
-    def _clamped(self, epsilon: Fraction, context: Context) -> Step:
+    def _clamped(self, epsilon: Fraction, delta: Fraction, context: Context) -> Ways:
         grid, size = length_grid(context, self.column), public_size(context)
         if size is not None:
-            return MomentsStep(Known(self.column, grid, epsilon, size), "mean")
-        return MomentsStep(Halves(self.column, grid, epsilon, context), "mean")
+            return read_off(Known(self.column, grid, epsilon, size, delta if context.adds_rho else Fraction(0)), "mean")
+        return read_off(Halves(self.column, grid, epsilon, context, delta), "mean")
 
 
 def mean(column: str, method: str = "auto", bounds: str | None = None) -> Mean:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from sordino.privacy.certificate import Part
 from sordino.schema.column import Grid
-from sordino.statistics.added import Added
+from sordino.statistics.added import TotalNoise
 from sordino.statistics.known import Known
-from sordino.statistics.moments import MomentsStep, scaled, unit_of
-from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Priced, Step
+from sordino.statistics.moments import read_off, scaled, unit_of
+from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Priced, Ways
 from sordino.statistics.reach import Reach, Whole, length_grid, public_size, read_totals
 from sordino.summaries import Ask, Draw
 from sordino.summaries.totals import Item
@@ -35,6 +35,8 @@ class SumStep(Priced):
     grid: Grid
     epsilon: Fraction
     context: Context
+    delta: Fraction = Fraction(0)
+    way: str | None = None
     bar: str = "exact"
 
     def __post_init__(self) -> None:
@@ -51,9 +53,14 @@ class SumStep(Priced):
         return unit_of(self.row, refine=self.grid.kind not in ("int", "bool"))
 
     @cached_property
-    def noise(self) -> Added:
-        reach = Reach(Fraction(self.row), Fraction(max(self.row, self.grid.width)), self.context)
-        return reach.added(self.epsilon, self.unit, 0 if self.unit.denominator == 1 else 1)
+    def noises(self) -> Mapping[str, TotalNoise]:
+        add, swap = Fraction(self.row), Fraction(max(self.row, self.grid.width))
+        cut = 0 if self.unit.denominator == 1 else 1
+        return Reach(add, swap, self.context).noises(self.epsilon, self.delta, (add**2, swap**2), scale=self.unit, rounded=cut)
+
+    @property
+    def noise(self) -> TotalNoise:
+        return self.noises[self.way or next(iter(self.noises))]
 
     @property
     def name(self) -> str:
@@ -102,7 +109,6 @@ class SumStep(Priced):
 class Sum(Plain):
     """The sum of a bounded column."""
 
-    way = "laplace"
     column: str
 
     @property
@@ -116,11 +122,12 @@ class Sum(Plain):
     def question(self) -> dict[str, Any]:
         return {"statistic": "sum", "column": self.column}
 
-    def step(self, epsilon: Fraction, delta: Fraction, context: Context) -> Step:
+    def ways(self, epsilon: Fraction, delta: Fraction, context: Context) -> Ways:
         grid, size = length_grid(context, self.column), public_size(context)
         if size is not None:
-            return MomentsStep(Known(self.column, grid, epsilon, size), "sum")
-        return SumStep(self.column, grid, epsilon, context)
+            return read_off(Known(self.column, grid, epsilon, size, delta if context.adds_rho else Fraction(0)), "sum")
+        step = SumStep(self.column, grid, epsilon, context, delta)
+        return {name: partial(replace, step, way=name) for name in step.noises}
 
 
 def sum(column: str) -> Sum:

@@ -6,7 +6,7 @@ Three Bernstein sums: count, mean and second moment of a column in one draw.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -16,10 +16,10 @@ import numpy as np
 
 from sordino.errors import QueryError
 from sordino.schema.column import Grid, coarse_shift
-from sordino.statistics.added import Added, Floats, boundary, radius, ratio_interval
+from sordino.statistics.added import Floats, TotalNoise, boundary, radius, ratio_interval
 from sordino.statistics.known import KnownVariance
-from sordino.statistics.moments import Estimate, MomentsStep, linear, scaled, unit_of
-from sordino.statistics.port import Context, Groups, Plain, Step
+from sordino.statistics.moments import Estimate, linear, read_off, scaled, unit_of
+from sordino.statistics.port import Context, Groups, Plain, Ways
 from sordino.statistics.reach import Reach, Whole, length_grid, public_size, read_totals
 from sordino.summaries import Ask, Draw
 from sordino.summaries.totals import Item
@@ -39,6 +39,7 @@ class Bernstein:
     Proof. For one row the three terms are non-negative and sum to ((W-x) + x)^2 = W^2 whatever x is, so one row moves the triple by
     exactly W^2 in L1 norm and m rows by at most m W^2. Two rows differ by at most the sum of their norms, 2 W^2, attained at 0 and W.
     The three identities are algebra. QED
+    Gaussian noise: non-negative terms of sum W^2 have L2 norm at most W^2, and two such triples are at most sqrt(2) W^2 apart.
     Grids of more than 20 bits are first made coarser by a public power of two.
     """
 
@@ -46,6 +47,8 @@ class Bernstein:
     grid: Grid
     epsilon: Fraction
     context: Context
+    delta: Fraction = Fraction(0)
+    way: str | None = None
 
     @property
     def shift(self) -> int:
@@ -61,11 +64,16 @@ class Bernstein:
         return unit_of(self.top**2, refine=True)
 
     @cached_property
-    def noise(self) -> Added:
+    def noises(self) -> Mapping[str, TotalNoise]:
         square = Fraction(self.top**2)
-        reach = Reach(square, 2 * square, self.context)
         cut = 0 if self.unit.denominator == 1 else 3
-        return reach.added(self.epsilon, self.unit, cut, 3)
+        squared = (square**2, 2 * square**2)
+        reach = Reach(square, 2 * square, self.context)
+        return reach.noises(self.epsilon, self.delta, squared, scale=self.unit, rounded=cut, coordinates=3)
+
+    @property
+    def noise(self) -> TotalNoise:
+        return self.noises[self.way or next(iter(self.noises))]
 
     @property
     def _row(self) -> float:
@@ -199,7 +207,6 @@ class Variance(Plain):
     `root` asks for its square root, `sample` divides by n - 1, not n.
     """
 
-    way = "laplace"
     column: str
     root: bool = False
     sample: bool = False
@@ -219,11 +226,11 @@ class Variance(Plain):
     def question(self) -> dict[str, Any]:
         return {"statistic": self.kind, "column": self.column}
 
-    def step(self, epsilon: Fraction, delta: Fraction, context: Context) -> Step:
+    def ways(self, epsilon: Fraction, delta: Fraction, context: Context) -> Ways:
         grid, size = length_grid(context, self.column), public_size(context)
         if size is not None:
-            return MomentsStep(KnownVariance(self.column, grid, epsilon, size), self.kind)
-        return MomentsStep(Bernstein(self.column, grid, epsilon, context), self.kind)
+            return read_off(KnownVariance(self.column, grid, epsilon, size, delta if context.adds_rho else Fraction(0)), self.kind)
+        return read_off(Bernstein(self.column, grid, epsilon, context, delta), self.kind)
 
 
 def variance(column: str) -> Variance:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -11,7 +12,7 @@ import numpy as np
 
 from sordino.errors import QueryError
 from sordino.schema.column import Grid, coarse_shift
-from sordino.statistics.added import Added, Floats, radius
+from sordino.statistics.added import Added, AddedGaussian, Floats, TotalNoise, quieter, radius
 from sordino.statistics.moments import BITS, Estimate, linear, scaled, unit_of
 from sordino.statistics.port import Groups
 from sordino.statistics.reach import Whole, read_totals
@@ -19,6 +20,11 @@ from sordino.summaries import Ask, Draw
 from sordino.summaries.totals import Item
 
 __all__ = ["Known", "KnownVariance"]
+
+
+def _noises(reach: int, epsilon: Fraction, delta: Fraction) -> Mapping[str, TotalNoise]:
+    """One number that moves by at most `reach`: both norms are the same."""
+    return quieter(Added(epsilon, reach), AddedGaussian(epsilon, delta, Fraction(reach), 1) if delta else None)
 
 
 @dataclass(frozen=True)
@@ -34,15 +40,21 @@ class Known:
     grid: Grid
     epsilon: Fraction
     size: int
+    delta: Fraction = Fraction(0)
+    way: str | None = None
 
     @cached_property
     def unit(self) -> Fraction:
         return unit_of(self.grid.width, refine=True)
 
     @cached_property
-    def noise(self) -> Added:
+    def noises(self) -> Mapping[str, TotalNoise]:
         reach = -(-self.grid.width * self.unit.numerator // self.unit.denominator)
-        return Added(self.epsilon, reach + (0 if self.unit.denominator == 1 else 1))
+        return _noises(reach + (0 if self.unit.denominator == 1 else 1), self.epsilon, self.delta)
+
+    @property
+    def noise(self) -> TotalNoise:
+        return self.noises[self.way or next(iter(self.noises))]
 
     @property
     def _row(self) -> float:
@@ -102,6 +114,8 @@ class KnownVariance:
     grid: Grid
     epsilon: Fraction
     size: int
+    delta: Fraction = Fraction(0)
+    way: str | None = None
 
     @cached_property
     def top(self) -> int:
@@ -115,9 +129,13 @@ class KnownVariance:
         return Fraction(2) ** (BITS + (rows * rows // (rows - 1)).bit_length())
 
     @cached_property
-    def noise(self) -> Added:
+    def noises(self) -> Mapping[str, TotalNoise]:
         rows = max(self.size, 2)
-        return Added(self.epsilon, math.ceil(self.unit * (rows - 1) / rows**2) + 1)
+        return _noises(math.ceil(self.unit * (rows - 1) / rows**2) + 1, self.epsilon, self.delta)
+
+    @property
+    def noise(self) -> TotalNoise:
+        return self.noises[self.way or next(iter(self.noises))]
 
     @property
     def scale(self) -> float:

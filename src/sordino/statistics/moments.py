@@ -6,10 +6,10 @@ The two halves: the sum above the lower bound and the sum below the upper bound,
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,13 +17,13 @@ import numpy as np
 from sordino.errors import QueryError
 from sordino.privacy.certificate import Part
 from sordino.schema.column import Grid
-from sordino.statistics.added import Added, AddedGaussian, Floats, radius, ratio_interval
-from sordino.statistics.port import LEVEL, Answer, Context, Groups, Priced
+from sordino.statistics.added import Floats, TotalNoise, radius, ratio_interval
+from sordino.statistics.port import LEVEL, Answer, Context, Groups, Priced, Ways
 from sordino.statistics.reach import Reach, Whole, read_totals
 from sordino.summaries import Ask, Draw
 from sordino.summaries.totals import Item
 
-__all__ = ["ColumnMoments", "Estimate", "Halves", "MomentsStep", "halve", "linear", "scaled", "share_of", "unit_of"]
+__all__ = ["ColumnMoments", "Estimate", "Halves", "MomentsStep", "halve", "linear", "read_off", "scaled", "share_of", "unit_of"]
 
 BITS = 24
 Estimate = tuple[Any, Any, Any]
@@ -43,7 +43,7 @@ def scaled(totals: Whole, unit: Fraction) -> Whole:
     return np.asarray(totals * unit.numerator // unit.denominator)
 
 
-def linear(raw: Floats, weights: Sequence[float], noise: Added | AddedGaussian, scale: float, level: float) -> Estimate:
+def linear(raw: Floats, weights: Sequence[float], noise: TotalNoise, scale: float, level: float) -> Estimate:
     """A weighted sum of drawn numbers with its interval: the noise is the same weighted sum of public laws."""
     weight = np.asarray(weights, float)
     value = raw @ weight
@@ -57,7 +57,9 @@ class ColumnMoments(Protocol):
     @property
     def grid(self) -> Grid: ...
     @property
-    def noise(self) -> Added | AddedGaussian: ...
+    def noise(self) -> TotalNoise: ...
+    @property
+    def noises(self) -> Mapping[str, TotalNoise]: ...  # those that fit, by name, the narrower first
     def release(self, ask: Ask, draw: Draw, groups: Groups) -> Floats: ...
     def estimate(self, kind: str, raw: Floats, level: float) -> Estimate: ...
     def width(self, kind: str, rows: int, level: float) -> float: ...
@@ -115,12 +117,17 @@ class MomentsStep(Priced):
         return None if rows is None else self.source.rmse(self.kind, max(rows, 1))
 
 
+def read_off(source: Any, kind: str) -> Ways:
+    """One statistic of a vector of moments, by every noise that fits it."""
+    return {name: partial(MomentsStep, replace(source, way=name), kind) for name in source.noises}
+
+
 def halve(rows: Whole, total: Whole, width: int, unit: Fraction) -> Whole:
     """(sum x, sum (W - x)) per group, in whole units."""
     return np.stack([scaled(total, unit), scaled(rows * width - total, unit)], axis=-1)
 
 
-def share_of(raw: Floats, noise: Added | AddedGaussian, scale: float, slop: float, level: float) -> Estimate:
+def share_of(raw: Floats, noise: TotalNoise, scale: float, slop: float, level: float) -> Estimate:
     """The mean as a share of the width, with its interval; raw[..., 0] and raw[..., 1] are the drawn halves in rows."""
 
     def scales(t: Floats) -> Sequence[Any]:
@@ -137,23 +144,31 @@ class Halves:
     included. The mean is L + (U - L) a/(a + b), the number of rows (a + b)/(U - L), the sum (a U + b L)/(U - L).
     Proof. One row moves the pair by (x - L, U - x), whose L1 norm is U - L for every x; m rows by m (U - L). Two rows differ by at most
     2 |x - y| <= 2 (U - L). The rest is post-processing, as a + b = n (U - L) before the noise. QED
+    Gaussian noise: in L2 norm one row moves the pair by at most U - L, at either bound, and two rows differ by at most sqrt(2) (U - L).
     """
 
     column: str
     grid: Grid
     epsilon: Fraction
     context: Context
+    delta: Fraction = Fraction(0)
+    way: str | None = None  # laplace or gaussian; None: the narrower of those that fit
 
     @cached_property
     def unit(self) -> Fraction:
         return unit_of(self.grid.width, refine=True)
 
     @cached_property
-    def noise(self) -> Added:
+    def noises(self) -> Mapping[str, TotalNoise]:
         width = Fraction(self.grid.width)
-        reach = Reach(width, 2 * width, self.context)
         cut = 0 if self.unit.denominator == 1 else 2
-        return reach.added(self.epsilon, self.unit, cut, 2)
+        squared = (width**2, 2 * width**2)
+        reach = Reach(width, 2 * width, self.context)
+        return reach.noises(self.epsilon, self.delta, squared, scale=self.unit, rounded=cut, coordinates=2)
+
+    @property
+    def noise(self) -> TotalNoise:
+        return self.noises[self.way or next(iter(self.noises))]
 
     @property
     def _row(self) -> float:

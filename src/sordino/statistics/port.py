@@ -28,7 +28,7 @@ class Context:
     a group, a null policy "drop", a person unit): then n is private under both relations. `keys` are the public groups; None in a grouped
     query means private. `rows` is how many rows the public believes the question is about: the declared size or a recorded count, for
     choices of utility only. `propose` and `otherwise` are the caller's bound on the local sensitivity, in the column's unit, and what a
-    failed test answers.
+    failed test answers. `adds_rho` says that the ledger adds rho, where Gaussian noise may be cheaper although it is not quieter.
     """
 
     unit: PrivacyUnit
@@ -40,6 +40,7 @@ class Context:
     rows: int | None = None
     propose: Fraction | None = None
     otherwise: str = "refuse"
+    adds_rho: bool = False
 
     @property
     def private_keys(self) -> bool:

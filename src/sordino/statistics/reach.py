@@ -18,7 +18,7 @@ from sordino.privacy.certificate import Certificate, Part
 from sordino.privacy.number import exp_up, round_down
 from sordino.privacy.relation import Limits, Relation
 from sordino.schema.column import Column, Grid
-from sordino.statistics.added import Added
+from sordino.statistics.added import Added, AddedGaussian, TotalNoise, quieter
 from sordino.statistics.port import Context, Groups
 from sordino.summaries import Ask, Tally
 from sordino.summaries.totals import GroupTotals, Item, Totals
@@ -147,6 +147,26 @@ class Reach:
     def added(self, epsilon: Fraction, scale: Fraction = Fraction(1), rounded: int = 0, coordinates: int = 1) -> Added:
         """Laplace noise for totals multiplied by `scale`, `coordinates` of them per group."""
         return Added(epsilon, self.first(scale, rounded), coordinates * self.touched, self.one(scale, rounded))
+
+    def noises(
+        self, epsilon: Fraction, delta: Fraction, squared: tuple[Fraction, Fraction], *, scale: Fraction = Fraction(1), rounded: int = 0,
+        coordinates: int = 1,
+    ) -> dict[str, TotalNoise]:  # fmt: skip
+        r"""Laplace noise, and Gaussian noise where a delta is offered, the narrower first; `squared` are add and swap as squared L2 norms.
+
+        Theorem. Gaussian noise for the L2 sensitivity of the totals times `scale`, and sqrt(k) more where k of the coordinates that move
+        are then cut to whole numbers, is (epsilon, delta)-DP.
+        Proof. Cutting moves a coordinate that moved by d by at most |d| + 1, and leaves alone one that did not move: the triangle
+        inequality. QED
+        One person's rows in one group give Laplace noise the same norm, and there Gaussian noise has nothing to gain: it is offered
+        where rows may fall on several groups, and on ledgers that add rho.
+        """
+        laplace, limits = self.added(epsilon, scale, rounded, coordinates), self.limits
+        if not delta or not (self.context.adds_rho or limits.counted**2 > limits.squares):
+            return {"laplace": laplace}
+        cut = root_up(Fraction(rounded * self.touched)) if rounded else Fraction(0)
+        far = Reach(*squared, self.context).second() * scale + cut
+        return quieter(laplace, AddedGaussian(epsilon, delta, far, coordinates * self.touched))
 
 
 def root_up(square: Fraction) -> Fraction:

@@ -23,13 +23,15 @@ from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.expression import Expression, IsNull, Name, Not, Predicate
 from sordino.schema.normal import canonical
 from sordino.schema.value import shown
-from sordino.statistics.added import Added, AddedGaussian, quieter
-from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Priced, Step, Ways
+from sordino.statistics.added import AddedGaussian, TotalNoise, quieter
+from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Priced, Ways
 from sordino.statistics.reach import Reach, read_totals
 from sordino.summaries import Ask, Draw
 from sordino.summaries.totals import Item
 
 __all__ = ["Count", "CountStep", "CountUnits", "PredicateCounts", "Present", "count", "count_units", "counts", "units_item"]
+
+ONE = Fraction(1)
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class CountStep(Priced):
     """One noisy whole number per group."""
 
     item: Item
-    noise: Added
+    noise: TotalNoise
     bar: str = "exact"
 
     @property
@@ -72,18 +74,23 @@ class Count(Plain):
     suffices ungrouped (a filter and nulls included) and 2 N/epsilon with groups.
     Proof. A person adds at most N to all counts together; a replaced one changes an ungrouped count by |j - j'| <= N, and takes N from
     some groups and brings N to others. QED
+    With groups and a delta, Gaussian noise for the L2 norm is offered too, and taken where its interval is narrower.
     """
 
     label = "count"
-    way = "laplace"
     columns: tuple[str, ...] = ()
 
     def question(self) -> dict[str, Any]:
         return {"statistic": "count"}
 
-    def step(self, epsilon: Fraction, delta: Fraction, context: Context) -> Step:
-        reach = Reach(Fraction(1), Fraction(1), context)
-        return CountStep(Item("rows"), reach.added(epsilon))
+    def ways(self, epsilon: Fraction, delta: Fraction, context: Context) -> Ways:
+        return _counted(Item("rows"), epsilon, delta, context)
+
+
+def _counted(item: Item, epsilon: Fraction, delta: Fraction, context: Context) -> Ways:
+    """A count to which one row adds one, by every noise that fits."""
+    noises = Reach(ONE, ONE, context).noises(epsilon, delta, (ONE, ONE))
+    return {name: partial(CountStep, item, noise) for name, noise in noises.items()}
 
 
 def count() -> Count:
@@ -106,16 +113,15 @@ class CountUnits(Plain):
     """
 
     label = "count_units"
-    way = "laplace"
     columns: tuple[str, ...] = ()
 
     def question(self) -> dict[str, Any]:
         return {"statistic": "count_units"}
 
-    def step(self, epsilon: Fraction, delta: Fraction, context: Context) -> Step:
+    def ways(self, epsilon: Fraction, delta: Fraction, context: Context) -> Ways:
         unit, groups = context.unit, context.limits.touched
         once = replace(context, unit=PrivacyUnit(unit.column, unit.relation, groups, groups, 1))
-        return CountStep(units_item(context), Reach(Fraction(1), Fraction(1), once).added(epsilon))
+        return _counted(units_item(context), epsilon, delta, once)
 
 
 def count_units() -> CountUnits:
@@ -127,7 +133,6 @@ def count_units() -> CountUnits:
 class Present(Plain):
     """The number of rows in which a column is not null: a count of the rows that fulfil one condition, at the price of a count."""
 
-    way = "laplace"
     column: str
     expression: Expression | None = None
     first: int = 0
@@ -144,9 +149,8 @@ class Present(Plain):
     def question(self) -> dict[str, Any]:
         return {"statistic": "present", "column": self.column}
 
-    def step(self, epsilon: Fraction, delta: Fraction, context: Context) -> Step:
-        reach = Reach(Fraction(1), Fraction(1), context)
-        return CountStep(Item("counted", index=self.first), reach.added(epsilon))
+    def ways(self, epsilon: Fraction, delta: Fraction, context: Context) -> Ways:
+        return _counted(Item("counted", index=self.first), epsilon, delta, context)
 
 
 @dataclass(frozen=True)
@@ -154,7 +158,7 @@ class CountsStep(Priced):
     """One noisy whole number per predicate and group."""
 
     items: tuple[Item, ...]
-    noise: Added | AddedGaussian
+    noise: TotalNoise
     bar: str = "exact"
 
     @property
