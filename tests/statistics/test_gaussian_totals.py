@@ -63,7 +63,7 @@ def test_the_gaussian_price_is_exactly_the_norm() -> None:
     """k groups of r rows and one of the rest, the worst allocation, under add and remove; a ledger that adds rho pays its square."""
     for g, r, total in product((1, 2, 5), (1, 2, 4), (1, 3, 8)):
         here = about(g, r, total, adds_rho=True)
-        step = st.count().ways(ONE, SMALL, here)["gaussian"]()
+        step: Any = st.count().ways(ONE, SMALL, here)["gaussian"]()
         best = max(sum(a * a for a in rows) for rows in product(range(r + 1), repeat=g) if sum(rows) <= total)
         mu = float(step.cost.mu_squared) ** 0.5
         assert mu * float(step.noise.scale) == pytest.approx(best**0.5, rel=1e-9)
@@ -136,8 +136,8 @@ def test_a_bundle_takes_a_delta_only_where_it_gains() -> None:
 
 def test_a_planted_bug_is_caught() -> None:
     """Gaussian noise for the L2 norm of one group, as if a person were in one group only."""
-    right = st.count().ways(ONE, SMALL, about(16))["gaussian"]()
-    wrong = st.count().ways(ONE, SMALL, about(1, adds_rho=True))["gaussian"]()
+    right: Any = st.count().ways(ONE, SMALL, about(16))["gaussian"]()
+    wrong: Any = st.count().ways(ONE, SMALL, about(1, adds_rho=True))["gaussian"]()
     assert float(wrong.noise.scale) * 4 == pytest.approx(float(right.noise.scale))
     shift = 16**0.5 / float(wrong.noise.scale)
     from sordino.privacy.cost import gaussian_delta
