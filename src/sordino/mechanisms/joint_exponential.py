@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any
 
@@ -23,7 +23,7 @@ from sordino.privacy.cost import Cost
 from sordino.privacy.discrete import Categorical, UniformInteger
 from sordino.privacy.number import as_epsilon, exact
 from sordino.privacy.relation import Relation
-from sordino.privacy.witness import Finite
+from sordino.privacy.witness import Finite, Later
 from sordino.summaries import Ask, Draw, RankWindow, Window
 from sordino.summaries.totals import rank_window
 
@@ -221,7 +221,7 @@ class JointExponential:
     def certificate(self) -> Certificate:
         """All rows in the narrowest gap of most tuples, none of them in that of one tuple; one person joins it: the worst corner."""
         tables = self._worst()
-        pairs = [self._pair(*table) for table in tables]
+        pairs = [Later(partial(self._pair, *table)) for table in tables]
         unit = f"{self.relation.value}; at most {self.max_rows} rows per person"
         heavy = 2 * float(self.rate) * len(tables[0][0]) > self.spread / len(self.levels) - 9
         small = heavy or self.high - self.low < 10**6 or self.base == "arsinh"

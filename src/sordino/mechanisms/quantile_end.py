@@ -21,7 +21,7 @@ from sordino.privacy.cost import Cost
 from sordino.privacy.discrete import Categorical
 from sordino.privacy.number import as_epsilon, as_positive, exact
 from sordino.privacy.relation import Relation
-from sordino.privacy.witness import Finite, Witness
+from sordino.privacy.witness import Finite, Later, Witness
 from sordino.summaries import Ask, Draw, RankWindow, Window
 from sordino.summaries.totals import rank_window
 
@@ -210,6 +210,9 @@ class QuantileEnd:
 
     def _pair(self, x: dict[int, int], y: dict[int, int]) -> Witness:
         """Two tables by how many rows have each value."""
+        return Later(lambda: self._laws(x, y))
+
+    def _laws(self, x: dict[int, int], y: dict[int, int]) -> Finite:
         laws = []
         for table in (x, y):
             values, many = np.array(sorted(table), np.int64), np.cumsum([0, *(table[value] for value in sorted(table))])

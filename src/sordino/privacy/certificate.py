@@ -147,7 +147,8 @@ def least_scale(law: Noise, beta: Fraction, epsilon: Fraction, delta: Fraction) 
 
     def holds(s: float) -> bool:
         witness = Dilated(law, s, b)
-        found, allowed = (witness.sup(), e * (1 + MARGIN)) if d == 0 else (witness.delta(e), d * (1 - 1e-7))
+        allowed = e * (1 + MARGIN) if d == 0 else d * (1 - 1e-7)
+        found = witness.sup(allowed) if d == 0 else witness.delta(e)
         over[s] = math.log(found / allowed) if 0 < found < math.inf else math.copysign(math.inf, found - allowed)
         return found <= allowed
 

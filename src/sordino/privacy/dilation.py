@@ -91,8 +91,12 @@ def _net(law: Noise, slide: float, dilation: Floats) -> Floats:
     return np.sort(np.concatenate(runs, axis=1), axis=1, kind="stable")
 
 
-def largest_ratio(law: Noise, slide: float, dilation: Floats, wide_first: NDArray[np.bool_], cell: float = 0.0) -> float:
+def largest_ratio(
+    law: Noise, slide: float, dilation: Floats, wide_first: NDArray[np.bool_], cell: float = 0.0, *, most: float = math.inf
+) -> float:
     """The largest log-ratio of several pairs, by a fine net and local refinement around its best points; infinite if it has no end.
+
+    Where the net alone shows more than `most` nothing is refined: that much is attained, and more than that is not asked.
 
     With a cell the answer covers every dilation of the cell a pair stands at the end of: moving inside the cell raises the
     ratio by at most its width, and not at all where the stretched point lies beyond the law's turn.
@@ -116,7 +120,7 @@ def largest_ratio(law: Noise, slide: float, dilation: Floats, wide_first: NDArra
     net = _net(law, slide, dilation)
     values = height(net)
     best = float(values.max())
-    if best == math.inf:
+    if best == math.inf or best > most:
         return best
     peaks = np.argpartition(values, -6, axis=1)[:, -6:]
     lows = np.take_along_axis(net, np.maximum(peaks - 1, 0), 1)

@@ -57,11 +57,12 @@ class Dilated:
             pairs.append((wide, narrow))
         return width, pairs
 
-    def sup(self) -> float:
+    def sup(self, most: float = math.inf) -> float:
+        """The largest log-ratio; where it is more than `most`, something between the two."""
         width, pairs = self._pairs()
         both = [pair for cell in pairs for pair in cell]
         dilation, wide = np.array([pair.dilation for pair in both]), np.array([pair.wide_first for pair in both])
-        return largest_ratio(self.law, 1 / self.s, dilation, wide, width)
+        return largest_ratio(self.law, 1 / self.s, dilation, wide, width, most=most)
 
     def delta(self, epsilon: float) -> float:
         width, pairs = self._pairs()

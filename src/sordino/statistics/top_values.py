@@ -122,9 +122,15 @@ def predicted_losses(joint: JointTop, single: PermuteAndFlip, keys: int, rows: i
     return together, float(np.diff(losses) @ (1 - within[:-1]))
 
 
+@lru_cache(maxsize=1)
+def _nodes() -> tuple[Floats, Floats]:
+    nodes, weights = np.polynomial.legendre.leggauss(80)
+    return nodes, weights
+
+
 def _winner(scores: Floats, often: NDArray[np.int64]) -> Floats:
     """How likely permute-and-flip ends in each heap of equal scores: n p times the integral of prod (1 - u p_j)^{n_j} / (1 - u p)."""
-    nodes, weights = np.polynomial.legendre.leggauss(80)
+    nodes, weights = _nodes()
     u, weight = ((nodes + 1) / 2) ** 4, weights / 2 * 4 * ((nodes + 1) / 2) ** 3  # most of it happens near zero
     p = np.exp(scores)
     missed = np.log1p(-np.outer(u, p))
