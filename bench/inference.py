@@ -21,7 +21,7 @@ from sordino.inference.tests import CountsTest
 from sordino.mechanisms import LeastSquares, LogisticRegression, MomentMatrix
 from sordino.mechanisms.gaussian import largest_mu
 from sordino.mechanisms.moment_model import sigmoid
-from sordino.statistics.rank_test import leaning, standing
+from sordino.statistics.rank_test import leaning, standing, weight_of_pairs, weight_of_two
 from sordino.statistics.second_moment import SecondMoments
 from sordino.summaries.moment import ONE
 from sordino.summaries.product import answer, products, quantised
@@ -285,17 +285,15 @@ def others(runs: int) -> None:
 
 
 def _ranked(test: Any, rng: Any, each: int, shift: float, runs: int, *, paired: bool) -> Array:
-    """Releases of a rank test played in numpy: drawn sizes, the cut, the noise; their p-values."""
+    """Releases of a rank test played in numpy: drawn sizes, the weights, the noise; their p-values."""
     (step,) = test.query.settle(1).steps.values()
-    wide = float(step.sizes.scale)
-    sizes = each + np.rint(rng.laplace(0, wide, (runs, 1 if paired else 2)))
-    most = np.maximum(sizes.max(axis=1), 1)
+    sizes = each + np.rint(rng.laplace(0, float(step.sizes.scale), (runs, 1 if paired else 2)))
+    most = np.maximum(sizes.max(axis=1), 1).astype(int)
     told = []
-    for cut in np.minimum(most, each).astype(int):
-        values = [(rng.normal(mean, 1, cut) * 1e6).astype(np.int64) for mean in ((shift,) if paired else (0.0, shift))]
-        told.append(leaning(values[0]) if paired else standing(values[0], values[1]))
-    scale = most * test._scale(1, 1)
-    return np.asarray(test.p_values(np.array(told) + rng.laplace(0, scale), sizes, wide, scale, 199))
+    for c in most.tolist():
+        values = [(rng.normal(mean, 1, each) * 1e6).astype(np.int64) for mean in ((shift,) if paired else (0.0, shift))]
+        told.append(float(weight_of_pairs(each, c) * leaning(values[0]) if paired else weight_of_two(each, c) ** 2 * standing(*values)))
+    return np.asarray(test.p_values(np.array(told) + rng.laplace(0, test._scale(1, most)), sizes, 1, 199))
 
 
 def compared(runs: int) -> None:

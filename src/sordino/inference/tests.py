@@ -188,10 +188,11 @@ class RanksTest:
         def test(n: int, epsilon: float) -> tuple[Floats, Floats]:
             each, groups = float(n if self.paired else n // 2), 1 if self.paired else 2
             drawn = [np.maximum(each + laplace(float(self._step(epsilon).sizes.scale), ALTERNATIVES), 1.0) for _ in range(2 * groups)]
-            noise = self._scale(epsilon, 1) * np.max(drawn[:groups], axis=0)
-            null = np.sqrt(self._variance(drawn[groups:])) * normal(ALTERNATIVES) + noise * laplace(1.0, ALTERNATIVES)
-            deviation = np.sqrt(self._variance([np.array(each)] * groups))
-            other = self._moved(each, effect) + deviation * normal(ALTERNATIVES) + noise * laplace(1.0, ALTERNATIVES)
+            most, true = np.max(drawn[:groups], axis=0), [np.full(ALTERNATIVES, each)] * groups
+            noise = self._scale(epsilon, most)
+            null = self._deviation(drawn[groups:], most) * normal(ALTERNATIVES) + noise * laplace(1.0, ALTERNATIVES)
+            moved = self._moved(each, effect) * self._weight(true, most)
+            other = moved + self._deviation(true, most) * normal(ALTERNATIVES) + noise * laplace(1.0, ALTERNATIVES)
             return np.abs(null), np.abs(other)
 
         size = self.query.table.size
@@ -204,9 +205,11 @@ class RanksTest:
             return each**2 * (2 * pairs - 1)
         return each * (each - 1) * (2 * pairs - 1) + 2 * each * (2 * NormalDist().cdf(effect) - 1)
 
-    def _scale(self, epsilon: Any, most: int) -> float:
+    def _scale(self, epsilon: Any, most: Any) -> Any:
+        """Of the statistic's noise, where so many rows were drawn, or each of several numbers of them."""
         step = self._step(epsilon)
-        return float(step.reach(most) / step.parts[1].certificate.cost.epsilon)
+        price, least = step.parts[1].certificate.cost.epsilon, step.reach(0)
+        return float(least / price) + float((step.reach(1) - least) / price) * most
 
     def _step(self, epsilon: Any) -> Any:
         (step,) = self.query.settle(epsilon).steps.values()
@@ -216,24 +219,37 @@ class RanksTest:
         """Pay for sizes and ranks; the test is post-processing."""
         found = self.query.release(epsilon=epsilon, analyst=analyst, fresh=fresh, request=request)
         answers = found.answers["ranks"]
-        value, most, price = float(answers[0][0]), int(answers[0][2]), found.cost.exact.epsilon
+        value, most, price = float(answers[0][0]), float(answers[0][2]), found.cost.exact.epsilon
         sizes = np.array([float(n) for _, n, _ in answers])
-        wide = float(self._step(price).sizes.scale)
-        return Outcome(value / 2, float(self.p_values(value, sizes, wide, self._scale(price, most), SIMULATED)), self.about, found)
+        chance = self.p_values(value, sizes, price, SIMULATED, most=most)
+        return Outcome(value / 2, float(chance), self.about, found)
 
-    def p_values(self, value: Any, sizes: Floats, wide: float, scale: Any, repeats: int) -> Floats:
-        """For a drawn statistic and drawn sizes of groups, or lines of them; `wide` is the noise of a size, `scale` the statistic's."""
+    def p_values(self, value: Any, sizes: Floats, epsilon: Any, repeats: int, *, most: Any = None) -> Floats:
+        """For a drawn statistic and drawn sizes of groups at this price, or lines of them; `most` is the largest of the sizes."""
+        wide = float(self._step(epsilon).sizes.scale)
+        most = np.asarray(np.maximum(sizes.max(axis=-1), 1.0) if most is None else most)[..., None]
         drawn = [np.maximum(n[..., None] + laplace(wide, *n.shape, repeats), 1.0) for n in np.moveaxis(sizes, -1, 0)]
-        noise = np.asarray(scale)[..., None] * laplace(1.0, *sizes.shape[:-1], repeats)
-        simulated = normal(*sizes.shape[:-1], repeats) * np.sqrt(self._variance(drawn)) + noise
+        noise = self._scale(epsilon, most) * laplace(1.0, *sizes.shape[:-1], repeats)
+        simulated = normal(*sizes.shape[:-1], repeats) * self._deviation(drawn, most) + noise
         return np.asarray(chance_of(np.abs(value), np.abs(simulated)))
 
-    def _variance(self, sizes: Sequence[Floats]) -> Floats:
+    def _deviation(self, sizes: Sequence[Floats], most: Any) -> Floats:
+        """Of the weighed statistic under the null hypothesis."""
         if self.paired:
             (n,) = sizes
-            return np.asarray(2 * n * (n + 1) * (2 * n + 1) / 3)
-        first, second = sizes
-        return np.asarray(first * second * (first + second + 1) / 3)
+            variance = 2 * n * (n + 1) * (2 * n + 1) / 3
+        else:
+            first, second = sizes
+            variance = first * second * (first + second + 1) / 3
+        return np.asarray(np.sqrt(variance) * self._weight(sizes, most))
+
+    def _weight(self, sizes: Sequence[Floats], most: Any) -> Floats:
+        """What groups of these sizes weigh: the weights of the step, of many numbers at once."""
+        if self.paired:
+            share = np.maximum(sizes[0] / most, 1.0)
+            return np.clip(16 / (15 * share) - share**2 / 15, 0.0, 1.0)
+        first, second = (np.clip(1.5 - n / (2 * most), 0.0, 1.0) for n in sizes)
+        return np.asarray(first * second)
 
     def __repr__(self) -> str:
         return f"Test({self.about}; nothing read, nothing spent)"

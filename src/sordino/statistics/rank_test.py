@@ -21,9 +21,11 @@ from sordino.statistics.reach import Reach, length_grid, read_totals
 from sordino.summaries import Ask, Draw, Held
 from sordino.summaries.totals import MOST_ROWS, Item, Rows, Sorted
 
-__all__ = ["RankTest", "RankTestStep", "leaning", "standing"]
+__all__ = ["RankTest", "RankTestStep", "leaning", "standing", "weight_of_pairs", "weight_of_two"]
 
 SIZES = Fraction(1, 5)  # of epsilon: for the numbers of rows
+TWO, PAIRS = Fraction(27, 16), Fraction(16, 5)  # how far a row moves the weighed statistic, of the drawn size
+FARTHEST = 3  # drawn sizes: larger groups weigh nothing
 Integers = NDArray[np.int64]
 
 
@@ -40,17 +42,29 @@ def leaning(values: Integers) -> int:
     return int((np.sign(values) * (below + upto + 1)).sum())
 
 
+def weight_of_two(n: int, c: int) -> Fraction:
+    """Of a group of n rows where c were drawn: 1 up to c, then falling to 0 at 3 c."""
+    return min(Fraction(1), max(Fraction(0), Fraction(3, 2) - Fraction(n, 2 * c)))
+
+
+def weight_of_pairs(n: int, c: int) -> Fraction:
+    """Of n differences where c were drawn: 1 up to c, then falling, at first as c/n does, to 0 before 3 c."""
+    return Fraction(1) if n <= c else max(Fraction(0), Fraction(16 * c, 15 * n) - Fraction(n * n, 15 * c * c))
+
+
 @dataclass(frozen=True)
 class RankTestStep(Priced):
-    r"""Sizes first, then the doubled rank statistic of groups cut to the largest drawn size c, with Laplace noise.
+    r"""Sizes first, then the doubled rank statistic, weighed down where a group is larger than the largest drawn size c; Laplace noise.
 
-    Theorem. A row that is added, removed or exchanged for another moves `standing` by at most 2 c, `leaning` by at most 4 c; so does an
-    added row that the cut turns into an exchange. With N rows of a person noise of scale 2 c N/epsilon (4 c N/epsilon) is epsilon-DP, and
-    twice as much under replace. With the sizes the whole costs the sum of both.
-    Proof. Standing: a row takes part in at most c pairs, of value -1, 0 or 1, so it brings or takes at most c and an exchange moves 2 c.
-    Leaning: a row with j others below it has a doubled rank of 2 (j + 1), and those of at most c - 1 - j above it fall by 2 when it leaves;
-    ties share. That is 2 c for a removal or an addition, and an exchange is both. The cut is that of Rows; a replaced person is a removal
-    and an addition. QED
+    Theorem. A row that comes or goes moves v(n) v(k) `standing`, of groups of n and k rows, by at most 27 c/16, and w(n) `leaning`, of n
+    rows, by at most 16 c/5; v and w are the two weights above. With N rows of a person and one more for rounding to whole numbers noise of
+    N times that over epsilon is epsilon-DP, and twice as much under replace. With the sizes the whole costs the sum of both.
+    Proof. Standing: |S| <= n k, and a row brings at most k. It moves v(n) S by at most k (v(n+1) + n (v(n) - v(n+1))): k for n < c, and
+    for c <= n, where v falls by 1/(2c) a row until it is 0, at most 3k/2. And k v(k) <= 9 c/8, at k = 3 c/2. Leaning: a row with j others
+    below it has a doubled rank of 2 (j + 1), and those of the n - j above it rise by 2, ties share: 2 (n + 1); |S| <= n (n + 1). It moves
+    w(n) S by at most B = n (n+1) w(n) + (n+1)(2-n) w(n+1), at most 2 c for n < c. For w = a c/n this is 3 a c, for -b n^2/c^2 it is
+    -b (n+1)(3n+2)/c^2 < 0; a = 16/15 and b = 1/15 give w. Where w(n+1) is cut off at 0 B is only less. A replaced person is a removal and
+    an addition. Groups are read up to 3 c rows, where both weights are 0. QED
     """
 
     statistic: RankTest
@@ -71,23 +85,27 @@ class RankTestStep(Priced):
         ranks = Laplace(self.epsilon * (1 - SIZES), Fraction(1))  # its certificate does not depend on the sensitivity
         return (self.sizes.part, Part(ranks.certificate()))
 
-    def reach(self, most: int) -> int:
-        """How far one step moves the doubled statistic of groups of at most so many rows."""
-        paired = 2 if self.statistic.by is not None else 4
-        replaced = 2 if self.context.unit.relation is Relation.REPLACE else 1
-        return paired * most * self.context.limits.counted * replaced
+    def reach(self, most: int) -> Fraction:
+        """How far one person moves the weighed statistic, rounded, where so many rows were drawn."""
+        step = (TWO if self.statistic.by is not None else PAIRS) * most + 1
+        return step * self.context.limits.counted * (2 if self.context.unit.relation is Relation.REPLACE else 1)
 
     def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
         column = self.statistic.column
         (rows,) = read_totals(ask, (Item("rows", column),), groups)
         drawn = self.sizes.around(rows, draw)
-        most = min(max(int(drawn.max(initial=1)), 1), MOST_ROWS)
-        found: list[Sorted] = list(ask(Rows(column, most=most)))
-        zero = self._zero
+        most = min(max(int(drawn.max(initial=1)), 1), MOST_ROWS // FARTHEST)
+        found: list[Sorted] = list(ask(Rows(column, most=FARTHEST * most)))
         values = [np.asarray(part.values, np.int64) for part in found] + [np.empty(0, np.int64)] * 2
-        told = standing(values[0], values[1]) if self.statistic.by is not None else leaning(values[0] - zero)
-        noisy = Laplace(self.epsilon * (1 - SIZES), Fraction(self.reach(most)), 1, Fraction(1)).release(Held(told), draw)
+        noisy = Laplace(self.epsilon * (1 - SIZES), self.reach(most), 1, Fraction(1)).release(Held(self._told(values, most)), draw)
         return [Answer((float(noisy), float(n), float(most))) for n in drawn.tolist()]
+
+    def _told(self, values: Sequence[Integers], most: int) -> int:
+        """The weighed statistic, to the nearest whole number."""
+        if self.statistic.by is None:
+            return round(weight_of_pairs(len(values[0]), most) * leaning(values[0] - self._zero))
+        weight = weight_of_two(len(values[0]), most) * weight_of_two(len(values[1]), most)
+        return round(weight * standing(values[0], values[1]))
 
     @property
     def _zero(self) -> int:
@@ -108,7 +126,7 @@ class RankTestStep(Priced):
 class RankTest(Plain):
     """Whether one of two groups tends to larger values (`by` names their column), or whether a column of differences leans to a side.
 
-    Every group's answer is (doubled statistic, drawn rows, the size both groups were cut to).
+    Every group's answer is (weighed doubled statistic, drawn rows, the size from which on groups weigh less).
     """
 
     way = "laplace"
