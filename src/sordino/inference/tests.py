@@ -247,7 +247,7 @@ class RanksTest:
         """What groups of these sizes weigh: the weights of the step, of many numbers at once."""
         if self.paired:
             share = np.maximum(sizes[0] / most, 1.0)
-            return np.clip(16 / (15 * share) - share**2 / 15, 0.0, 1.0)
+            return np.asarray(np.clip(16 / (15 * share) - share**2 / 15, 0.0, 1.0))
         first, second = (np.clip(1.5 - n / (2 * most), 0.0, 1.0) for n in sizes)
         return np.asarray(first * second)
 
