@@ -28,6 +28,7 @@ from sordino.engines.array import column_array
 from sordino.engines.scan import Place, Scan, check_columns
 from sordino.engines.text import Text, check, used
 from sordino.engines.value_text import Field
+from sordino.engines.view_text import declared_in, view_needs, view_scan
 from sordino.errors import QueryError
 from sordino.schema.column import Column
 from sordino.schema.frame import Frame
@@ -44,6 +45,7 @@ __all__ = [
     "TRUE",
     "Dialect",
     "EngineGlimpse",
+    "HeldColumns",
     "RemoteEngine",
     "RowReader",
     "Say",
@@ -190,7 +192,7 @@ PLAIN = re.compile(r"[A-Za-z0-9 .:_+-]*", re.ASCII)
 BARE = (exp.DataTypeParam, exp.Limit, exp.Substring, exp.BitwiseRightShift, exp.BitwiseLeftShift)
 COMMON = (
     exp.Abs, exp.And, exp.BitLength, exp.Case, exp.Cast, exp.Ceil, exp.Coalesce, exp.Count, exp.DenseRank, exp.Exists, exp.Exp,
-    exp.Extract, exp.Floor, exp.Greatest, exp.If, exp.Least, exp.Length, exp.Lower, exp.Max, exp.MD5, exp.Min, exp.Or, exp.Rank,
+    exp.Extract, exp.Floor, exp.Greatest, exp.If, exp.Lag, exp.Lead, exp.Least, exp.Length, exp.Lower, exp.Max, exp.MD5, exp.Min, exp.Or, exp.Rank,
     exp.RowNumber, exp.Sqrt, exp.Substring, exp.Sum, exp.Trim,
 )  # fmt: skip
 
@@ -290,6 +292,15 @@ def render(statement: str, dialect: Dialect, stored: Stored | None = None, table
 HELD = "held"  # what a statement calls the scanned rows
 
 
+@dataclass(frozen=True)
+class HeldColumns:
+    """The columns that are read of one table, and what a statement calls them."""
+
+    reader: Any
+    aliases: Mapping[str, str]
+    table: str = ""
+
+
 class RowReader:
     """`kinds` say how each column of the header is stored: integer, float, bool, date, timestamp, decimal or text."""
 
@@ -297,6 +308,7 @@ class RowReader:
         self.source, self.columns, self.portable = place, {column.name: column for column in columns}, portable
         self._kinds, self._dialect, self._closed = dict(kinds), dialect, False
         self._checked: set[Frame] = set()
+        self.beside: Mapping[str, Any] = {}  # readers of the other tables of a dataset, in the same database
         check_columns(self.columns.values(), self.header())
 
     def header(self) -> tuple[str, ...]:
@@ -306,7 +318,7 @@ class RowReader:
     def check(self, frame: Frame) -> None:
         """Refuse what cannot be read, before anything is charged. Nobody is asked."""
         if frame not in self._checked:
-            check(frame, self.columns)
+            check(frame, declared_in(frame, self.columns))
             render(self._text(frame, 0).bounded(), self._dialect, self._stored(frame))
             self._checked.add(frame)
 
@@ -329,16 +341,26 @@ class RowReader:
         if self._closed:
             raise QueryError("SRD-205", "the engine is closed.", "Open the source again.")
 
-    def _aliases(self, frame: Frame) -> dict[str, str]:
-        """What the columns a frame reads are called in its statements."""
-        return {column.name: f"c{i}" for i, column in enumerate(used(frame, self.columns))}
+    def _held(self, frame: Frame) -> dict[str, HeldColumns]:
+        """The tables a frame reads, by what its statements call them."""
+        if frame.view is None:
+            return {HELD: HeldColumns(self, {column.name: f"c{i}" for i, column in enumerate(used(frame, self.columns))})}
+        found = {}
+        for number, (table, columns) in enumerate(view_needs(frame).items()):
+            aliases = {column.name: f"c{i}" for i, column in enumerate(columns)}
+            found[f"{HELD}{number}"] = HeldColumns(self.beside.get(table, self), aliases, table)
+        return found
 
     def _stored(self, frame: Frame) -> Stored:
-        return {HELD: {alias: self._kinds[name] for name, alias in self._aliases(frame).items()}}
+        return {held: {alias: of.reader._kinds[name] for name, alias in of.aliases.items()} for held, of in self._held(frame).items()}
 
     def _text(self, frame: Frame, salt: int) -> Text:
-        fields = {name: Field(alias, self._kinds[name]) for name, alias in self._aliases(frame).items()}
-        return Text(frame, self.columns, Scan(HELD, fields), salt, self.portable)
+        scans = {
+            of.table: Scan(held, {name: Field(alias, of.reader._kinds[name]) for name, alias in of.aliases.items()})
+            for held, of in self._held(frame).items()
+        }
+        scan = scans[""] if frame.view is None else view_scan(frame, lambda table, _: scans[table])
+        return Text(frame, declared_in(frame, self.columns), scan, salt, self.portable)
 
     @staticmethod
     def _hold(cursor: Any, text: Text) -> None:

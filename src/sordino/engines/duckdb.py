@@ -12,7 +12,7 @@ import shutil
 import stat
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +22,10 @@ from sordino.engines.answer import EngineAnswer
 from sordino.engines.array import column_array
 from sordino.engines.inspection import Inspection
 from sordino.engines.port import stoppable
-from sordino.engines.scan import FRAME, TableSource, broken, check_columns, written
+from sordino.engines.scan import FRAME, Scan, SeveralSources, TableSource, broken, check_columns, written
 from sordino.engines.text import Text, check, used
 from sordino.engines.value_text import quoted
+from sordino.engines.view_text import declared_in, view_scan
 from sordino.errors import QueryError, ReleaseFailed
 from sordino.schema.column import Column
 from sordino.schema.frame import Frame
@@ -137,7 +138,7 @@ class DuckDB:
 
     def check(self, frame: Frame) -> None:
         """Refuse what cannot be read, before anything is charged."""
-        check(frame, self.columns)
+        check(frame, declared_in(frame, self.columns))
 
     def close(self) -> None:
         """Forget the rows and delete what was spilled."""
@@ -167,14 +168,25 @@ class DuckDB:
             # a transaction, so that every question of this release sees one snapshot of an attached database
             cursor.execute("BEGIN TRANSACTION")
             try:
-                scan = self.source.scan(cursor, used(frame, self.columns))
-                text = Text(frame, self.columns, scan, salt, self.portable)
+                columns = declared_in(frame, self.columns)
+                text = Text(frame, columns, self._scan(cursor, frame, columns), salt, self.portable)
                 yield self._prepared(cursor, text)
             finally:
                 with contextlib.suppress(duckdb.Error):
                     cursor.execute("ROLLBACK")
-                with contextlib.suppress(duckdb.Error):
-                    cursor.unregister(FRAME)
+                self._forget(cursor)
+
+    def _scan(self, cursor: Any, frame: Frame, columns: Mapping[str, Column]) -> Scan:
+        if frame.view is None:
+            return self.source.scan(cursor, used(frame, columns))
+        several = self.source.tables if isinstance(self.source, SeveralSources) else {}
+        return view_scan(frame, lambda table, wanted: several.get(table, self.source).scan(cursor, wanted))
+
+    def _forget(self, cursor: Any) -> None:
+        several = self.source.tables.values() if isinstance(self.source, SeveralSources) else (self.source,)
+        for source in several:
+            with contextlib.suppress(duckdb.Error):
+                cursor.unregister(getattr(source, "place", FRAME))
 
     @contextlib.contextmanager
     def inspected(self, columns: tuple[Column, ...]) -> Iterator[Inspection]:
@@ -186,8 +198,7 @@ class DuckDB:
             finally:
                 with contextlib.suppress(duckdb.Error):
                     cursor.execute("ROLLBACK")
-                with contextlib.suppress(duckdb.Error):
-                    cursor.unregister(FRAME)
+                self._forget(cursor)
 
     def _prepared(self, cursor: Any, text: Text) -> EngineAnswer:
         stamp = written(self.source.paths)

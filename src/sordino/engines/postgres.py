@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino.engines.database import HELD, RemoteEngine, RowReader, Stored, render
+from sordino.engines.database import RemoteEngine, RowReader, Stored, render
 from sordino.engines.inspection import Inspection
 from sordino.engines.port import stoppable
 from sordino.engines.postgres_dialect import PostgresDialect
@@ -160,7 +160,7 @@ class Postgres(RowReader):
         self._open()
         with self._turn, contextlib.closing(self._connected()) as connection, stoppable(connection.cancel):
             text = self._text(frame, salt)
-            cursor = PostgresCursor(connection, {HELD: self._scanned(frame)}, self._stored(frame))
+            cursor = PostgresCursor(connection, self._scanned(frame), self._stored(frame))
             self._hold(cursor, text)
             rows, snapshot = text.bounded(), "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
             if self._temporary:
@@ -179,12 +179,15 @@ class Postgres(RowReader):
         self._open()
         frame = Frame(PrivacyUnit(), by=columns)
         with self._turn, contextlib.closing(self._connected()) as connection:
-            cursor = PostgresCursor(connection, {HELD: self._scanned(frame)}, self._stored(frame))
+            cursor = PostgresCursor(connection, self._scanned(frame), self._stored(frame))
             connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
             yield Inspection(self._text(frame, 0).scan, lambda statement: cursor.execute(statement).fetchnumpy())
 
-    def _scanned(self, frame: Frame) -> str:
-        reads = [f"{_tame(quote(name), self._types[name])} AS {alias}" for name, alias in self._aliases(frame).items()]
+    def _scanned(self, frame: Frame) -> dict[str, str]:
+        return {held: of.reader._relation_of(of.aliases) for held, of in self._held(frame).items()}
+
+    def _relation_of(self, aliases: Mapping[str, str]) -> str:
+        reads = [f"{_tame(quote(name), self._types[name])} AS {alias}" for name, alias in aliases.items()]
         return f"(SELECT {', '.join(reads) or '1 AS one'} FROM {self._relation})"
 
     def _connected(self) -> Any:

@@ -28,6 +28,7 @@ __all__ = [
     "Parquet",
     "Place",
     "Scan",
+    "SeveralSources",
     "TableSource",
     "broken",
     "check_columns",
@@ -177,17 +178,18 @@ class Database:
     paths: tuple[str, ...]
     table: str
     steady: bool = True
+    place: str = "held"  # what the attached file is called
 
     @property
     def relation(self) -> str:
         parts = self.table.split(".")
-        return ".".join(["held", *map(quote, parts if len(parts) == 2 else ["main", self.table])])
+        return ".".join([self.place, *map(quote, parts if len(parts) == 2 else ["main", self.table])])
 
     def prepare(self, connection: Any) -> None:
-        connection.execute(f"ATTACH {quoted(self.paths[0])} AS held (READ_ONLY)")
+        connection.execute(f"ATTACH IF NOT EXISTS {quoted(self.paths[0])} AS {self.place} (READ_ONLY)")
 
     def header(self, cursor: Any) -> tuple[str, ...]:
-        tables = "SELECT table_name FROM information_schema.tables WHERE table_catalog = 'held' ORDER BY 1"
+        tables = f"SELECT table_name FROM information_schema.tables WHERE table_catalog = {quoted(self.place)} ORDER BY 1"
         found = [name for (name,) in cursor.execute(tables).fetchall()]
         if self.table.split(".")[-1] not in found:
             raise broken(f"the database has no table {self.table!r}.", f"Its tables are: {', '.join(found) or 'none'}.")
@@ -207,6 +209,7 @@ class HeldTable:
     arrow: bool = False
     paths: tuple[str, ...] = ()
     steady: bool = True
+    place: str = FRAME  # what the registered rows are called
 
     def prepare(self, connection: Any) -> None:
         return
@@ -220,11 +223,11 @@ class HeldTable:
         if self.arrow:
             import pyarrow as pa
 
-            cursor.register(FRAME, pa.table({**held, "row": pa.nulls(self.rows)}))
+            cursor.register(self.place, pa.table({**held, "row": pa.nulls(self.rows)}))
         else:
-            cursor.register(FRAME, {**held, "row": np.zeros(self.rows, dtype=np.int8)})
-        stored = _described(cursor, FRAME)
-        return Scan(FRAME, {column.name: stored[f"c{i}"] for i, column in enumerate(columns)})
+            cursor.register(self.place, {**held, "row": np.zeros(self.rows, dtype=np.int8)})
+        stored = _described(cursor, self.place)
+        return Scan(self.place, {column.name: stored[f"c{i}"] for i, column in enumerate(columns)})
 
 
 def _arrow(values: Any, *, kind: str) -> Any:
@@ -241,6 +244,41 @@ def _arrow(values: Any, *, kind: str) -> Any:
         pass
     values = values.to_list() if hasattr(values, "to_list") else values.to_pylist()
     return pa.array(text_array(values, kind=kind).tolist(), type=pa.string())
+
+
+@dataclass(frozen=True)
+class SeveralSources:
+    """The sources of several tables in one locked database, each under a name of its own."""
+
+    tables: Mapping[str, TableSource]
+
+    @classmethod
+    def of(cls, tables: Mapping[str, Any]) -> SeveralSources:
+        found: dict[str, Any] = {}
+        files: dict[tuple[str, ...], str] = {}
+        for number, (name, source) in enumerate(tables.items()):
+            if isinstance(source, Database):
+                source = replace(source, place=files.setdefault(source.paths, f"held{number}"))
+            found[name] = replace(source, place=f"{FRAME}{number}") if isinstance(source, HeldTable) else source
+        return cls(found)
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(path for source in self.tables.values() for path in source.paths))
+
+    @property
+    def steady(self) -> bool:
+        return all(source.steady for source in self.tables.values())
+
+    def prepare(self, connection: Any) -> None:
+        for source in self.tables.values():
+            source.prepare(connection)
+
+    def header(self, cursor: Any) -> tuple[str, ...]:
+        return ()
+
+    def scan(self, cursor: Any, columns: Sequence[Column]) -> Scan:
+        raise broken("several tables are no source of rows by themselves.", "Ask a view of them.")
 
 
 @dataclass(frozen=True)

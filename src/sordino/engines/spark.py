@@ -21,7 +21,6 @@ from sqlglot import exp
 from sordino.engines.database import (
     BLANK,
     FALSE,
-    HELD,
     INFINITE,
     MOMENT,
     NUMBER,
@@ -114,6 +113,11 @@ class SparkDialect:
             return f"second({say(node.expression)})"
         if isinstance(node, exp.Window) and isinstance(node.this, exp.RowNumber) and not node.args.get("order"):
             return f"row_number() OVER (PARTITION BY {', '.join(parts := list(map(say, node.args['partition_by'])))} ORDER BY {parts[0]})"
+        if isinstance(node, exp.Window) and isinstance(node.this, exp.Sum):
+            wide = exp.cast(exp.Var(this=say(node.this.this)), "DECIMAL(38, 0)")
+            over = node.copy()
+            over.set("this", exp.Anonymous(this="sum", expressions=[wide]))
+            return str(over.sql(dialect=self.name))
         if isinstance(node, exp.Sum):
             return _total(say(node.this))
         if isinstance(node, exp.Anonymous) and node.name.upper() == "EPOCH_US":
@@ -244,13 +248,15 @@ class Spark(RowReader):
             session = self._idle.pop()
         except IndexError:  # asked and taken in one step: two releases at once must not want the same one
             session = pinned(user)
-        places = {column: f"c{i}" for i, column in enumerate(self._types)}
-        # renamed by position: names that differ by case alone are different columns
-        self._frame.toDF(*places.values()).createGlobalTempView(name)
+        everyone, made = user.conf.get("spark.sql.globalTempDatabase", "global_temp"), []
         try:
-            reads = [f"{_tame(places[column], self._types[column])} AS {alias}" for column, alias in self._aliases(frame).items()]
-            everyone = user.conf.get("spark.sql.globalTempDatabase", "global_temp")
-            session.sql(f"SELECT {', '.join(reads) or '1 AS one'} FROM {everyone}.{name}").createOrReplaceTempView(HELD)
+            for number, (held, of) in enumerate(self._held(frame).items()):
+                places = {column: f"c{i}" for i, column in enumerate(of.reader._types)}
+                # renamed by position: names that differ by case alone are different columns
+                of.reader._frame.toDF(*places.values()).createGlobalTempView(f"{name}_{number}")
+                made.append(f"{name}_{number}")
+                reads = [f"{_tame(places[column], of.reader._types[column])} AS {alias}" for column, alias in of.aliases.items()]
+                session.sql(f"SELECT {', '.join(reads) or '1 AS one'} FROM {everyone}.{made[-1]}").createOrReplaceTempView(held)
             session.addTag(name)  # the jobs of this thread, and no others
             with stoppable(lambda: session.interruptTag(name)):
                 yield session, name
@@ -258,7 +264,8 @@ class Spark(RowReader):
             with contextlib.suppress(Exception):
                 session.removeTag(name)
             with contextlib.suppress(Exception):
-                user.catalog.dropGlobalTempView(name)
+                for view in made:
+                    user.catalog.dropGlobalTempView(view)
                 self._idle.append(session)
 
 

@@ -20,6 +20,7 @@ from sordino.privacy.relation import Limits
 from sordino.schema.column import Column, coarse_shift
 from sordino.schema.expression import reads
 from sordino.schema.frame import Frame, Join
+from sordino.schema.view import view_joins
 from sordino.summaries.totals import Item
 
 __all__ = ["RowText", "Text", "check", "held", "mentioned", "used"]
@@ -57,6 +58,8 @@ def held(frame: Frame) -> dict[str, dict[str, list[int | str | None]]]:
     for number, join in enumerate(frame.joins):
         own = dict.fromkeys([*(key for _, key in join.on), *map(join.own, _picked(frame, join))])
         tables[f"public{number}"] = {f"p{list(join.table.columns).index(name)}": list(join.table.rows[name]) for name in own}
+    for number, join in enumerate(() if frame.view is None else view_joins(frame.view), len(frame.joins)):
+        tables[f"public{number}"] = {f"p{i}": list(join.table.rows[name]) for i, name in enumerate(join.table.columns)}
     return tables
 
 
@@ -67,6 +70,7 @@ class RowText:
     frame: Frame
     declared: Mapping[str, Column]
     scan: Scan
+    first: int = 0  # the number of its first public table
 
     def base(self) -> dict[str, tuple[Column, str]]:
         """The alias of every declared column, joined ones included."""
@@ -94,7 +98,7 @@ class RowText:
         picked = _picked(self.frame, join)
         keys = [f"{typed(join.table.columns[key], places[key])} AS x{i}" for i, (_, key) in enumerate(join.on)]
         values = [f"{typed(join.table.columns[join.own(name)], places[join.own(name)])} AS v{i}" for i, name in enumerate(picked)]
-        read = f"SELECT {', '.join([*keys, *values])} FROM public{number} AS listed"
+        read = f"SELECT {', '.join([*keys, *values])} FROM public{self.first + number} AS listed"
         group = ", ".join(f"x{i}" for i in range(len(keys)))
         once = f"SELECT {', '.join([group, *(f'min(v{i}) AS v{i}' for i in range(len(values)))])} FROM ({read}) AS known GROUP BY {group}"
         same = " AND ".join(f"own.{base[name][1]} = beside.x{i}" for i, (name, _) in enumerate(join.on))

@@ -26,6 +26,7 @@ from sordino.schema.value import EPOCH
 __all__ = [
     "FINE",
     "HASHED",
+    "TYPED",
     "Field",
     "bin_text",
     "check_grid",
@@ -50,6 +51,7 @@ __all__ = [
 FINE = 18  # decimals an exact number is read with
 SHORT = 64  # bytes; numbers, flags and moments of a source have fewer
 LONG = ("text", "decimal", "other")  # what may be longer
+TYPED = "typed"  # the typed value itself, as a view shows it
 HASHED = "hashed"  # an id in the form it is compared in: neither folded nor hashed again
 LARGEST = 9 * 10**18  # where exact integers saturate; bounds lie inside
 
@@ -59,7 +61,7 @@ class Field:
     """Where a column is in the scanned source, and how it is stored there.
 
     That is integer, float (a DOUBLE), decimal (also whole numbers that do not fit a BIGINT), bool, date, timestamp, text or other;
-    hashed is an id of an imported file.
+    hashed is an id of an imported file, typed a value that a view has typed already.
     """
 
     sql: str
@@ -100,6 +102,8 @@ def moment_text(moment: dt.datetime) -> str:
 
 def typed(column: Column, field: Field) -> str:
     """The value as BIGINT (int, and bool as 0 or 1), DECIMAL(38,18), DOUBLE, DATE, TIMESTAMP or VARCHAR; null where it has none."""
+    if field.stored == TYPED:
+        return field.sql
     value = _typed(column.type, field)
     if column.type == "cat" and (field.stored in LONG or column.max_length < SHORT):
         most = column.max_length  # whoever has no more bytes than that has no more characters, and bytes need no counting
@@ -319,7 +323,7 @@ def unit_text(column: Column, field: Field, fold: bool) -> str:
     """
     if field.stored == "integer":
         return f"CAST({field.sql} AS BIGINT)"
-    if field.stored == HASHED:
+    if field.stored in (HASHED, TYPED):
         return field.sql
     if column.type == "int":
         if field.stored in ("bool", "float"):

@@ -22,6 +22,7 @@ from sordino.schema.frame import unbounded as wide
 from sordino.schema.interval import MOST_VALUES, fit_column
 from sordino.schema.normal import encode
 from sordino.schema.value import is_text, nearest, shown
+from sordino.schema.view import View
 from sordino.statistics.column_quantile import Position
 from sordino.statistics.port import Context, Statistic
 
@@ -45,6 +46,7 @@ class QueryPlan:
     otherwise: str = "refuse"
     joins: tuple[Join, ...] = ()
     narrowing: Narrowing = AS_DECLARED
+    view: View | None = None  # the rows asked about, where they are not those of one source
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", MappingProxyType(dict(self.columns)))

@@ -46,6 +46,7 @@ def frame(query: QueryPlan, unit: PrivacyUnit, *, fold_ids: bool = False, counte
         counted=tuple(fit_predicate(item, where) for statistic in query.statistics.values() for item in statistic.predicates),
         edges=None if counted is None else counted.edges,
         joins=query.joins,
+        view=query.view,
     )
 
 
@@ -132,6 +133,8 @@ def question_format_1(query: QueryPlan, unit: PrivacyUnit, *, fold_ids: bool = F
     }
     if query.joins:
         asked["joins"] = [{"name": j.name, "table": j.table.name, "on": [*map(list, j.on)], "outer": j.outer} for j in query.joins]
+    if query.view is not None:
+        asked["view"] = query.view.said()
     if query.mechanism is not None:
         asked["mechanism"] = query.mechanism
     if query.propose is not None:

@@ -153,7 +153,7 @@ class _Select:
         asked = [(item, item.statistic) for item in items if item.statistic is not None]
         if not asked:
             raise QueryError("SRD-208", "the statement asks for no aggregate.", "Add one, such as COUNT(*).")
-        question = QueryPlan(self.scope.table, self._columns(by), joins=self.scope.joins)
+        question = QueryPlan(self.scope.table, self._columns(by), joins=self.scope.joins, view=self.scope.view)
         if self.scope.condition is not None:
             question = question.with_where(self.scope.condition)
         if by:
@@ -205,7 +205,8 @@ class _Select:
         """Every column the question may name: declared, joined, and derived by filters, groups and aggregates."""
         said = [] if self.scope.condition is None else names(self.scope.condition)
         derived = {name.column: replace(derive(name.expression), name=name.column) for name in said if name.expression is not None}
-        return {**self.scope.plain, **derived, **self.aggregates.columns, **{column.name: column for column in by}}
+        owner = {self.aggregates.unit: Column(self.aggregates.unit, "id")} if self.aggregates.unit is not None else {}
+        return {**owner, **self.scope.plain, **derived, **self.aggregates.columns, **{column.name: column for column in by}}
 
     def _arrangement(self, items: list[_Item], by: list[Column]) -> Arrangement | None:
         renamed = {item.column.name: item.alias for item in items if item.column is not None and item.alias}

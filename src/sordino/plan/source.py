@@ -1,4 +1,4 @@
-"""FROM: tables of the catalogue, subqueries that filter and project, joins with public tables. All of it is flattened onto one table."""
+"""FROM: tables of the catalogue, subqueries, joins with public tables and with tables of the same people. All of it is one table again."""
 
 from __future__ import annotations
 
@@ -10,16 +10,18 @@ from sqlglot import exp
 from sordino.errors import QueryError
 from sordino.plan.condition import read_predicate
 from sordino.plan.literal import bare, chain
+from sordino.plan.per_person import is_per_person, read_per_person
+from sordino.plan.person_join import correlated, is_existence, join_people
 from sordino.plan.rewrite import SHAPE, allow, refuse, refuse_part
 from sordino.plan.sql_expression import Catalogue, Expressions, Scope
 from sordino.schema.column import Column
+from sordino.schema.expression import And
 from sordino.schema.frame import Join, Public
 from sordino.schema.spelling import spell
 from sordino.schema.value import nearest, shown
 
 __all__ = ["Sources"]
 
-NESTED = ("group", "having", "qualify", "windows", "distinct")
 ONCE = "Aggregate once, in the outermost SELECT: nobody knows how far one person moves an inner aggregate."
 CUT = "Leave it out: which rows a subquery keeps may depend on their values only."
 
@@ -43,31 +45,45 @@ class Sources:
 
     def scope(self, select: exp.Expr) -> Scope:
         """The FROM and the joins of a SELECT, and its WHERE."""
+        found, parts = self._tables(select)
+        for part in parts:
+            if is_existence(part) and found.table in self.catalogue.people:
+                found = correlated(found, part, self.catalogue, lambda inner: self._tables(inner)[0])
+                continue
+            said = read_predicate(part, Expressions(found))
+            found = replace(found, where=(*found.where, *(said.parts if isinstance(said, And) else (said,))))
+        return found
+
+    def _tables(self, select: exp.Expr) -> tuple[Scope, list[exp.Expr]]:
+        """FROM and joins, and what WHERE says beside the equalities that join a list of tables."""
         clause = select.args.get("from_")
         if clause is None:
             raise QueryError("SRD-208", "the statement has no FROM.", f"Name a table: {', '.join(map(spell, self.catalogue.private))}.")
         found = self._relation(clause.this)
-        for join in select.args.get("joins") or ():
-            found = self._joined(found, join)
         where = select.args.get("where")
-        if where is None:
-            return found
-        said = read_predicate(where.this, Expressions(found))
-        return replace(found, where=(*found.where, said))
+        parts = [] if where is None else [bare(part) for part in chain(bare(where.this), exp.And)]
+        for join in select.args.get("joins") or ():
+            plain = not join.args.get("on") and not join.args.get("using") and not join.args.get("side") and not join.args.get("method")
+            if plain and str(join.args.get("kind") or "").upper() in ("", "CROSS"):
+                join, parts = _listed(join, parts)
+            found, rest = self._joined(found, join)
+            parts += rest
+        return found, parts
 
     def inner(self, select: exp.Expr) -> Scope:
-        """A subquery of filters and projections: the columns it shows, written in terms of the table underneath."""
+        """A subquery of filters and projections, or of what is computed inside each person: the columns it shows."""
         select = bare(select)
         if type(select) is not exp.Select:
             refuse_part(select)
-        for clause in NESTED:
-            if select.args.get(clause) not in (None, False, []):
-                refuse("an aggregate inside a subquery", ONCE)
         for clause in ("limit", "order"):
             if select.args.get(clause) is not None:
                 refuse(f"{clause.upper()} inside a subquery", CUT)
-        allow(select, "expressions", "from_", "joins", "where", "with_")
+        allow(select, "expressions", "from_", "joins", "where", "with_", "group", "having", "qualify", "distinct")
         found = self.with_named(select.args.get("with_")).scope(select)
+        if is_per_person(select):
+            if found.table not in self.catalogue.people:
+                refuse("an aggregate inside a subquery", ONCE)
+            return read_per_person(select, found, self.catalogue)
         shown_columns: dict[str, Column] = {}
         for item in select.expressions:
             for name, column in self._projected(found, item):
@@ -77,8 +93,6 @@ class Sources:
         return replace(found, relations={"": shown_columns})
 
     def _projected(self, found: Scope, item: exp.Expr) -> list[tuple[str, Column]]:
-        if item.find(exp.AggFunc, exp.Window) is not None:
-            refuse("an aggregate inside a subquery", ONCE)
         if type(item) is exp.Star or (type(item) is exp.Column and type(item.this) is exp.Star):
             allow(item, "this", "table")
             owner = item.args.get("table")
@@ -109,26 +123,50 @@ class Sources:
         if name not in self.catalogue.private:
             known = nearest(name, [*self.named, *self.catalogue.private], "tables")
             raise QueryError("SRD-201", f"there is no table {shown(name)}.", known, table=name)
-        columns = self.catalogue.private[name]
-        return Scope(name, columns, {alias: columns})
+        columns, owned = self.catalogue.private[name], self.catalogue.people.get(name)
+        if owned is None:
+            return Scope(name, columns, {alias: columns})
+        visible = {**owned.columns, **({owned.person: self.catalogue.owner} if owned.person is not None else {})}
+        homes = {column: (name, column) for column in owned.columns}
+        return Scope(name, columns, {alias: visible}, view=None if owned.person == self.catalogue.unit else owned, homes=homes)
 
-    def _joined(self, found: Scope, node: exp.Expr) -> Scope:
+    def _joined(self, found: Scope, node: exp.Expr) -> tuple[Scope, list[exp.Expr]]:
+        """One more table beside each row: rows of the same person, or a public row. What is left of the condition comes back."""
+        inner = type(node.this) is exp.Subquery
+        name, alias = ("", "") if inner else _table(node.this)
+        if inner or name in self.named or name in self.catalogue.private:
+            return self._with_people(found, node)
+        return self._with_public(found, node, name, alias), []
+
+    def _with_people(self, found: Scope, node: exp.Expr) -> tuple[Scope, list[exp.Expr]]:
+        right = self._relation(node.this)
+        if found.table not in self.catalogue.people or right.table not in self.catalogue.people:
+            what = "a self-join" if right.table == found.table else "a join of two private tables"
+            refuse(what, "A person's rows would multiply. Join public tables only, or say whose the rows are: unit= or person=.")
+        kind = _kind(node)
+        (alias,) = right.relations
+        if not alias or alias in found.relations:
+            raise QueryError("SRD-208", f"two tables are called {shown(alias)}.", "Name one of them: visits AS another.")
+        conditions: list[exp.Expr] = []
+        for item in node.args.get("using") or ():
+            homes = [home for home, columns in found.relations.items() if str(item.this) in columns] or [""]
+            conditions.append(exp.EQ(this=_column(item, homes[0]), expression=_column(item, alias)))
+        if node.args.get("on") is not None:
+            conditions += [bare(part) for part in chain(bare(node.args["on"]), exp.And)]
+        return join_people(found, right, alias, kind, conditions, self.catalogue)
+
+    def _with_public(self, found: Scope, node: exp.Expr, name: str, alias: str) -> Scope:
         """One more public table beside each row, on equality of all its unique columns."""
-        name, alias = _table(node.this)
-        if name in self.named or name in self.catalogue.private:
-            what = "a self-join" if name == found.table else "a join of two private tables"
-            refuse(what, "A person's rows would multiply. Join public tables only, or ask each table on its own.")
         if name not in self.catalogue.public:
             raise QueryError("SRD-201", f"there is no public table {shown(name)}.", nearest(name, self.catalogue.public, "public tables"))
-        side, kind = str(node.args.get("side") or "").upper(), str(node.args.get("kind") or "").upper()
-        allow(node, "this", "side", "kind", "on", "using", "method")
-        if side not in ("", "LEFT") or kind not in ("", "INNER", "OUTER") or node.args.get("method"):
-            refuse(f"a {' '.join(filter(None, (str(node.args.get('method') or ''), side, kind)))} JOIN", "Use JOIN or LEFT JOIN ... ON.")
+        kind = _kind(node)
+        if kind in ("semi", "anti"):
+            refuse(f"a {kind.upper()} JOIN with a public table", "JOIN it, and say the rest in WHERE.")
         if alias in found.relations:
             raise QueryError("SRD-208", f"two tables are called {shown(alias)}.", f"Name one of them: {spell(name)} AS another.")
         public = self.catalogue.public[name]
         pairs = self._pairs(found, alias, public, node)
-        join = Join(_free(name, public, found), public, pairs, side == "LEFT")
+        join = Join(_free(name, public, found), public, pairs, kind == "left")
         visible = {own: join.columns[f"{join.name}.{own}"] for own in public.columns}
         plain, relations = {**found.plain, **join.columns}, {**found.relations, alias: visible}
         return replace(found, plain=plain, relations=relations, joins=(*found.joins, join))
@@ -159,6 +197,37 @@ class Sources:
         if set(pairs) != set(public.unique):
             refuse(f"a join that may match several rows of {shown(public.name)}", fix)
         return tuple((pairs[own], own) for own in public.unique)
+
+
+def _kind(node: exp.Expr) -> str:
+    """Which rows a join keeps: inner, left, semi or anti."""
+    side, kind = str(node.args.get("side") or "").upper(), str(node.args.get("kind") or "").upper()
+    allow(node, "this", "side", "kind", "on", "using", "method")
+    if side not in ("", "LEFT") or kind not in ("", "INNER", "OUTER", "SEMI", "ANTI") or node.args.get("method"):
+        words = " ".join(filter(None, (str(node.args.get("method") or ""), side, kind)))
+        swap = " Start FROM the other table and LEFT JOIN this one." if side == "RIGHT" else ""
+        refuse(f"a {words} JOIN", f"Use JOIN or LEFT JOIN ... ON.{swap}")
+    return kind.lower() if kind in ("SEMI", "ANTI") else "left" if side else "inner"
+
+
+def _column(item: exp.Expr, home: str) -> exp.Column:
+    return exp.column(item.copy(), table=exp.to_identifier(home, quoted=True) if home else None)
+
+
+def _listed(join: exp.Expr, parts: list[exp.Expr]) -> tuple[exp.Expr, list[exp.Expr]]:
+    """FROM a, b WHERE a.x = b.x: the equalities between the new table and those before it are its condition."""
+    alias = join.this.alias_or_name
+
+    def meets(part: exp.Expr) -> bool:
+        sides = [bare(side) for side in (part.this, part.expression)] if type(part) is exp.EQ else []
+        return len(sides) == 2 and all(type(side) is exp.Column for side in sides) and sum(_owner(side) == alias for side in sides) == 1
+
+    joining = [part for part in parts if meets(part)]
+    made = join.copy()
+    made.set("kind", None)
+    if joining:
+        made.set("on", exp.and_(*joining) if len(joining) > 1 else joining[0].copy())
+    return made, [part for part in parts if not meets(part)]
 
 
 def _table(node: exp.Expr) -> tuple[str, str]:

@@ -6,8 +6,9 @@ What a SELECT may name: the columns of a private table, of public tables beside 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 from sqlglot import exp
@@ -36,17 +37,24 @@ from sordino.schema.frame import Join, Public
 from sordino.schema.interval import derive, extent, fit
 from sordino.schema.spelling import spell
 from sordino.schema.value import is_text, nearest, shown
+from sordino.schema.view import PrivateTable, View
 
 __all__ = ["DEEPEST", "LARGEST", "Catalogue", "Expressions", "Scope", "joined"]
 
 
 @dataclass(frozen=True)
 class Catalogue:
-    """The tables a statement may name, and the column that identifies people."""
+    """The tables a statement may name, and the column that identifies people. `people` are the private tables that have owners."""
 
     private: Mapping[str, Mapping[str, Column]]
     public: Mapping[str, Public]
     unit: str | None = None
+    people: Mapping[str, PrivateTable] = field(default_factory=dict)
+
+    @cached_property
+    def owner(self) -> Column:
+        """The person's id as every view shows it; one object, so that two tables that show it agree."""
+        return Column(self.unit or "", "id")
 
 
 @dataclass(frozen=True)
@@ -54,7 +62,8 @@ class Scope:
     """A FROM clause, flattened onto one private table.
 
     `plain` are all declared columns underneath, by the name a question gives them; `relations` the visible columns by alias, derived ones
-    included; `where` and `joins` what the subqueries on the way have already said.
+    included; `where` and `joins` what the subqueries on the way have already said. With a `view` the rows are those of the view, and
+    `homes` says of which column of which table a plain column is.
     """
 
     table: str
@@ -62,6 +71,8 @@ class Scope:
     relations: Mapping[str, Mapping[str, Column]]
     where: tuple[Predicate, ...] = ()
     joins: tuple[Join, ...] = ()
+    view: View | None = None
+    homes: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
     def find(self, node: exp.Expr) -> Column:
         """The column this node names, readable or not."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -79,6 +79,7 @@ class Column:
     shape: str | None = None
     expression: Expression | None = None
     max_length: int = LENGTH
+    hint: str = field(default="", compare=False, repr=False)  # what to write where bounds are missing, if not a declaration
 
     @property
     def number(self) -> bool:
@@ -94,7 +95,7 @@ class Column:
             return Grid("bool", Fraction(1), 0, 1)
         if self.bounds is None:
             what = f"column {shown(self.name)} has no public bounds."
-            fix = f"Declare bounds={{{shown(self.name)}: (low, high)}} from public knowledge, never from the data."
+            fix = self.hint or f"Declare bounds={{{shown(self.name)}: (low, high)}} from public knowledge, never from the data."
             raise QueryError("SRD-202", what, fix, column=self.name)
         low, high = (self._steps(bound) for bound in self.bounds)
         if self.type in ("date", "timestamp"):

@@ -10,10 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
 from sordino.schema.expression import Predicate
+
+if TYPE_CHECKING:
+    from sordino.schema.view import View
 
 __all__ = ["HORIZON", "Frame", "Join", "Public", "unbounded"]
 
@@ -66,7 +70,8 @@ class Frame:
     are predicates whose rows are counted. With `edges` (grid steps above the lower bound, ascending) the last group column is a number and
     its key is the index i of the bin edges[i] <= x < edges[i+1], the last bin closed on the right; its `keys` are then 0..len(edges)-2 and
     rows in no bin drop out. `joins` lay public tables beside each row, in order, before anything is filtered. A column with an expression
-    is computed from other columns of the row. Rows with a null unit id drop out. Bounding is the last step before aggregation.
+    is computed from other columns of the row. With a `view` the rows are those of the view instead of a source's. Rows with a null unit
+    id drop out. Bounding is the last step before aggregation.
     """
 
     unit: PrivacyUnit
@@ -78,6 +83,7 @@ class Frame:
     counted: tuple[Predicate, ...] = ()
     edges: tuple[int, ...] | None = None
     joins: tuple[Join, ...] = ()
+    view: View | None = None
 
     @property
     def public_groups(self) -> tuple[tuple[object, ...], ...] | None:

@@ -24,7 +24,9 @@ from sordino.schema.declaration import complete, declare, delimited
 from sordino.schema.expression import Predicate
 from sordino.schema.frame import Public
 from sordino.schema.value import shown
+from sordino.schema.view import PrivateTable, View
 from sordino.session.batch import Batch, as_batch
+from sordino.session.people import owned_by, per_person, view_table
 from sordino.session.query import Query
 from sordino.session.twin import Twin, open_twin
 from sordino.session.verbs import TableVerbs
@@ -53,12 +55,18 @@ class Table(TableVerbs):
     twin: Any = field(default=None, repr=False)
     local: bool = True  # no row of the source can change another one
     publics: Mapping[str, Public] = field(default_factory=dict, repr=False)  # tables of the dataset that a statement may join
+    view: View | None = field(default=None, repr=False)  # what the rows are, where they are not those of one source
+    own: PrivateTable | None = field(default=None, repr=False)  # whose rows these are, where several tables have the same people
 
     def _ask(self, statistic: Statistic) -> Query:
         return self._rows()._ask(statistic)
 
     def _rows(self) -> Query:
-        return Query(self, Question(self.name, self.columns))
+        return Query(self, self._question)
+
+    @property
+    def _question(self) -> Question:
+        return Question(self.name, self.columns, view=self.view)
 
     def _condition(self, text: str) -> Predicate:
         return parse_predicate(text, self.columns, table=self.name)
@@ -69,23 +77,30 @@ class Table(TableVerbs):
     @builds
     def where(self, condition: str) -> Query:
         """Keep the rows that fulfil an SQL condition on declared columns."""
-        return Query(self, Question(self.name, self.columns).with_where(condition))
+        return Query(self, self._question.with_where(condition))
 
     @builds
     def group_by(self, *columns: str) -> Query:
         """One answer per value of these columns."""
-        return Query(self, Question(self.name, self.columns).group_by(*columns))
+        return Query(self, self._question.group_by(*columns))
 
     @builds
     def agg(self, **asked: Statistic) -> Query:
         """Several statistics in one release, under names of your choice."""
-        return Query(self, Question(self.name, self.columns)).agg(**asked)
+        return Query(self, self._question).agg(**asked)
 
     @builds
     def sql(self, text: str) -> Query:
         """The question an SQL statement asks, as the verbs would ask it: `people.sql("SELECT MEDIAN(income) FROM t WHERE age >= 18")`."""
-        selected = read_select(text, Catalogue({self.name: self.columns}, self.publics, self.unit.column))
-        return Query(self, selected.asked, selected.arrangement)
+        owned = owned_by(self)
+        people = {} if owned is None else {self.name: owned}
+        selected = read_select(text, Catalogue({self.name: self.columns}, self.publics, self.unit.column, people))
+        return Query(view_table(self, selected.asked.view), selected.asked, selected.arrangement)
+
+    @builds
+    def per_person(self, *, bounds: Mapping[str, Any] | None = None, **made: Statistic) -> Table:
+        """One row for each person, computed from their rows: `visits.per_person(n=sd.count(), bounds={"n": (0, 50)}).mean("n")`."""
+        return per_person(self, self._question, made, bounds)
 
     @builds
     def batch(self, epsilon: Any = None, *, delta: Any = None, analyst: str | None = None) -> Batch:

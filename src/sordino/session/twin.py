@@ -49,22 +49,32 @@ class Twin:
         step = plan.steps.get(name)
         if repeats > 1 and not plan.by and hasattr(step, "repeated") and len(plan.frames) == 1:
             return self._repeated(plan, step, few or repeats)
-        held = conversations(plan, self.engine, SALT, repeats, few)
+        held = conversations(plan, FlatRows(self.engine), SALT, repeats, few)
         return _table([[number for answer in answers[name] for number in _numbers(answer.value)] for _, answers in held])
 
     def ends(self, plan: Settled, name: str, repeats: int, few: int | None = None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Simulated answers of a statistic that draws its ends, and half the distance of those ends."""
-        held = [answers[name] for _, answers in conversations(plan, self.engine, SALT, repeats, few)]
+        held = [answers[name] for _, answers in conversations(plan, FlatRows(self.engine), SALT, repeats, few)]
         value, low, high = (_table([[v for cell in cells for v in _numbers(part(cell))] for cells in held]) for part in PARTS)
         return value, (high - low) / 2
 
     def _repeated(self, plan: Settled, step: Any, repeats: int) -> NDArray[np.float64]:
         """Few conversations of this one statistic, each with many draws of its noise: what is slow is done once in each."""
-        with self.engine.bounded(plan.frames[0], SALT) as rows:
+        with FlatRows(self.engine).bounded(plan.frames[0], SALT) as rows:
             rounds = min(ROUNDS, 2) if self.guess else ROUNDS
             ask, each = Remembered(rows.ask).ask, -(-repeats // rounds)
             held = [answer for _ in range(rounds) for answer in step.repeated(ask, draw, None, each)[0]]
         return np.array([_numbers(answer.value) for answer in held])
+
+
+@dataclass(frozen=True)
+class FlatRows:
+    """Public rows in the place of a view: they have its columns already, and nobody joined them."""
+
+    engine: Any
+
+    def bounded(self, frame: Frame, salt: int) -> Any:
+        return self.engine.bounded(replace(frame, view=None), salt)
 
 
 def conversations(plan: Settled, engine: Any, salt: int, repeats: int, few: int | None = None) -> list[tuple[Groups, Answers]]:

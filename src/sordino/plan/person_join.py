@@ -1,0 +1,245 @@
+"""Joins of tables of people: allowed where every row that comes together has one owner, refused with the rewrite elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import NoReturn
+
+from sqlglot import exp
+
+from sordino.errors import QueryError
+from sordino.plan.condition import read_predicate
+from sordino.plan.literal import bare, chain
+from sordino.plan.rewrite import allow, refuse
+from sordino.plan.sql_expression import Catalogue, Expressions, Scope
+from sordino.schema.column import Column
+from sordino.schema.spelling import spell
+from sordino.schema.value import shown
+from sordino.schema.view import Chosen, PersonJoin, PrivateTable, View
+
+__all__ = ["correlated", "is_existence", "join_people", "settled", "viewed"]
+
+KEYS = ("int", "decimal", "bool", "date", "timestamp", "cat", "id")
+TWO = "two people would meet in one row, and nobody could leave without changing the other's"
+
+
+def viewed(scope: Scope, catalogue: Catalogue) -> View:
+    """The view a scope's plain columns are those of, without its filter and its public tables."""
+    return scope.view if scope.view is not None else catalogue.people[scope.table]
+
+
+def settled(scope: Scope, catalogue: Catalogue) -> View:
+    """A scope as a view of its own: the visible columns under their visible names."""
+    (visible,) = scope.relations.values()
+    columns = {name: column for name, column in visible.items() if column.type != "never" and column is not catalogue.owner}
+    view = viewed(scope, catalogue)
+    plain = all(column.expression is None and column.name == name for name, column in columns.items())
+    if plain and scope.condition is None and not scope.joins and set(columns) == set(view.columns):
+        return view
+    return Chosen(view, tuple(columns.items()), scope.condition, scope.joins)
+
+
+def join_people(
+    found: Scope, right: Scope, alias: str, kind: str, conditions: list[exp.Expr], catalogue: Catalogue
+) -> tuple[Scope, list[exp.Expr]]:
+    """Rows of `right` beside those of `found` with the same owner; what of the conditions is left for WHERE comes back."""
+    right = replace(right, relations={alias: next(iter(right.relations.values()))})
+    met = _Met(found, right, alias, catalogue)
+    parts = [_part(node, met) for node in conditions]
+    if not any(part.owner for part in parts):
+        _refuse_strangers(found, right, alias, catalogue)
+    pairs = [part.pair for part in parts if part.pair is not None]
+    inside = [part.node for part in parts if part.side == "right"]
+    rest = [part.node for part in parts if part.side == "both"]
+    if rest and kind == "left":
+        fix = "Compare it inside a subquery on the right, with equal columns here; or JOIN and put the condition into WHERE."
+        refuse("a LEFT JOIN on a comparison of both tables", fix)
+    right = _filtered(right, inside)
+    view, below = settled(right, catalogue), viewed(found, catalogue)
+    name = _free(alias, view, found)
+    joined = PersonJoin(below, view, kind, _named(pairs, below, right), name)
+    if kind in ("semi", "anti"):
+        return replace(found, view=joined), rest
+    beside = {name_of: column for name_of, column in joined.columns.items() if name_of not in below.columns}
+    visible = {own: beside[f"{name}.{own}"] for own in view.columns}
+    (old,) = right.relations.values()
+    visible |= {own: catalogue.owner for own, column in old.items() if column is catalogue.owner}
+    homes = {f"{name}.{own}": home for own, column in old.items() if (home := right.homes.get(column.name)) is not None}
+    plain, relations = {**found.plain, **beside}, {**found.relations, alias: visible}
+    return replace(found, plain=plain, relations=relations, view=joined, homes={**found.homes, **homes}), rest
+
+
+@dataclass(frozen=True)
+class _Met:
+    left: Scope
+    right: Scope
+    alias: str
+    catalogue: Catalogue
+
+    def side(self, node: exp.Expr) -> str:
+        """Whose columns an expression reads; a name of both belongs to the right where it stands in a subquery of its own."""
+        sides = {("right" if self._is_right(column) else "left") for column in node.find_all(exp.Column)}
+        return sides.pop() if len(sides) == 1 else "both" if sides else "right"
+
+    def _is_right(self, column: exp.Column) -> bool:
+        owner = column.args.get("table")
+        if owner is not None:
+            return str(owner.this) == self.alias
+        name = str(column.this.this)
+        mine = any(name in columns for columns in self.left.relations.values())
+        theirs = any(name in columns for columns in self.right.relations.values())
+        if mine and theirs and not _same_owner(self, name):
+            homes = [*(alias for alias, columns in self.left.relations.items() if name in columns), self.alias]
+            fix = f"Write {' or '.join(f'{spell(home)}.{spell(name)}' for home in homes)}."
+            raise QueryError("SRD-201", f"column {shown(name)} is in several tables.", fix, column=name)
+        return theirs and not mine
+
+
+def _same_owner(met: _Met, name: str) -> bool:
+    found = [columns[name] for scope in (met.left, met.right) for columns in scope.relations.values() if name in columns]
+    return all(column is met.catalogue.owner for column in found)
+
+
+@dataclass(frozen=True)
+class _Condition:
+    node: exp.Expr
+    side: str
+    owner: bool = False
+    pair: tuple[Column, Column] | None = None
+
+
+def _part(node: exp.Expr, met: _Met) -> _Condition:
+    node = bare(node)
+    side = met.side(node)
+    if type(node) is exp.EQ:
+        sides = [bare(node.this), bare(node.expression)]
+        if all(type(item) is exp.Column for item in sides):
+            places = [met.side(item) for item in sides]
+            if set(places) == {"left", "right"}:
+                here, there = sides if places[0] == "left" else sides[::-1]
+                return _equal(node, met.left.find(here), met.right.find(there), met)
+    return _Condition(node, side)
+
+
+def _equal(node: exp.Expr, here: Column, there: Column, met: _Met) -> _Condition:
+    owner = met.catalogue.owner
+    if here is owner and there is owner:
+        return _Condition(node, "none", owner=True)
+    if owner in (here, there) or here.type != there.type or here.type not in KEYS:
+        what = f"{shown(here.name)} ({here.type}) cannot be matched with {shown(there.name)} ({there.type})."
+        raise QueryError("SRD-203", what, "Join on columns of one type; floats are never equal by accident.")
+    path = _on_path(met.left.homes.get(here.name), met.right.homes.get(there.name), met.catalogue)
+    return _Condition(node, "none", owner=path, pair=(here, there))
+
+
+def _on_path(here: tuple[str, str] | None, there: tuple[str, str] | None, catalogue: Catalogue) -> bool:
+    """Whether equality of these columns is equality of owners, by a declared unique key: the key of a path, or that of a table itself."""
+    if here is None or there is None:
+        return False
+    keys = [_key(catalogue.people[table], column) for table, column in (here, there)]
+    return keys[0] is not None and keys[0] == keys[1]
+
+
+def _key(table: PrivateTable, column: str) -> tuple[str, str] | None:
+    """The table whose unique key a column holds."""
+    if table.via is not None and table.on == column:
+        return table.via.name, column
+    return (table.name, column) if table.unique == (column,) else None
+
+
+def _named(pairs: list[tuple[Column, Column]], below: View, right: Scope) -> tuple[tuple[str, str], ...]:
+    """Pairs by the names both views give them; what is computed cannot be matched."""
+    (visible,) = right.relations.values()
+    named = {id(column): name for name, column in visible.items()}
+    for here, _ in pairs:
+        if here.expression is not None or here.name not in below.columns:
+            refuse("a join on something computed or on a public column", "Compute it in a subquery, and join on its column.")
+    return tuple((here.name, named[id(there)]) for here, there in pairs)
+
+
+def _filtered(right: Scope, nodes: list[exp.Expr]) -> Scope:
+    said = tuple(read_predicate(node, Expressions(right)) for node in nodes)
+    return replace(right, where=(*right.where, *said))
+
+
+def _refuse_strangers(found: Scope, right: Scope, alias: str, catalogue: Catalogue) -> NoReturn:
+    def owner(scope: Scope) -> str | None:
+        known = ((home, name) for home, columns in scope.relations.items() for name, column in columns.items() if column is catalogue.owner)
+        return next((f"{spell(home)}.{spell(name)}" if home else spell(name) for home, name in known), None)
+
+    left, there = owner(found), owner(right)
+    if left is None or there is None:
+        fix = "Show the person's id in both, or join on the declared unique key of the table that leads to the person."
+    else:
+        fix = f"Add it to the condition: ON {left} = {there}. Anything else that is equal may stay beside it."
+    refuse(f"a join of private tables that does not say that the person is the same: {TWO}", fix)
+
+
+def _free(alias: str, view: View, found: Scope) -> str:
+    free, number = alias, 1
+    while any(f"{free}.{column}" in found.plain for column in view.columns):
+        number += 1
+        free = f"{alias} {number}"
+    return free
+
+
+def is_existence(node: exp.Expr) -> bool:
+    """Whether this condition asks for rows of another table: EXISTS, NOT EXISTS, IN (SELECT ...) or NOT IN (SELECT ...)."""
+    node = bare(node)
+    inner = bare(node.this) if type(node) is exp.Not else node
+    return type(inner) is exp.Exists or (type(inner) is exp.In and inner.args.get("query") is not None)
+
+
+Read = Callable[[exp.Expr], Scope]
+
+
+def correlated(found: Scope, node: exp.Expr, catalogue: Catalogue, read: Read) -> Scope:
+    """The rows of a scope for which there is, or is not, a row of the same person elsewhere. `read` reads FROM and joins of a SELECT."""
+    node = bare(node)
+    inner = bare(node.this) if type(node) is exp.Not else node
+    kind = "anti" if inner is not node else "semi"
+    if type(inner) is exp.In:
+        query = inner.args["query"]
+        select = bare(query.this if type(query) is exp.Subquery else query)
+        if type(bare(inner.this)) is not exp.Column or found.find(bare(inner.this)) is not catalogue.owner:
+            refuse("IN (SELECT ...) of something else than the person", "Write EXISTS (SELECT 1 FROM ... WHERE the person is the same AND ...).")
+        (item,) = select.expressions if len(select.expressions) == 1 else (exp.Null(),)
+        there = read(select)
+        if type(bare(item)) is not exp.Column or there.find(bare(item)) is not catalogue.owner:
+            refuse("IN (SELECT ...) that does not select the person", "Select the person's id, and nothing else.")
+        conditions = list(_where(select))
+        allow(select, "expressions", "from_", "joins", "where", "distinct")
+        return replace(found, view=PersonJoin(viewed(found, catalogue), settled(_one(_filtered(there, conditions)), catalogue), kind))
+    select = bare(inner.this.this if type(inner.this) is exp.Subquery else inner.this)
+    allow(select, "expressions", "from_", "joins", "where", "limit")
+    there = read(select)
+    if len(there.relations) > 1:
+        refuse("EXISTS of several tables", "Join them in a subquery: EXISTS (SELECT 1 FROM (SELECT ...) AS x WHERE ...).")
+    (alias,) = there.relations
+    shadowed = {name for columns in there.relations.values() for name in columns}
+    conditions = [_qualified(part, alias, shadowed) for part in _where(select)]
+    made, rest = join_people(found, there, alias, kind, conditions, catalogue)
+    if rest:
+        refuse("EXISTS with a comparison of both tables", "Compare equal columns only, or JOIN and count people: COUNT(DISTINCT ...).")
+    return made
+
+
+def _one(scope: Scope) -> Scope:
+    """All visible columns in one relation: only the owner matters."""
+    return replace(scope, relations={"": {name: column for columns in scope.relations.values() for name, column in columns.items()}})
+
+
+def _where(select: exp.Expr) -> Iterator[exp.Expr]:
+    clause = select.args.get("where")
+    if clause is not None:
+        yield from chain(bare(clause.this), exp.And)
+
+
+def _qualified(node: exp.Expr, alias: str, names: set[str]) -> exp.Expr:
+    """Names without a table belong to the subquery they stand in, if it has them."""
+    copy = node.copy()
+    for column in copy.find_all(exp.Column):
+        if column.args.get("table") is None and type(column.this) is exp.Identifier and str(column.this.this) in names:
+            column.set("table", exp.to_identifier(alias, quoted=True))
+    return copy
