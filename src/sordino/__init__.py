@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sordino.ledger import Budget
     from sordino.remote import connect
     from sordino.session import owner
+    from sordino.session.dataset import dataset
     from sordino.session.open_dataset import open_dataset as open
     from sordino.session.owned import release
     from sordino.session.synthesis import synthesize
@@ -58,6 +59,7 @@ __all__ = [
     "count_units",
     "counts",
     "course",
+    "dataset",
     "errors",
     "histogram",
     "huber_mean",
@@ -95,7 +97,7 @@ __all__ = [
 _ROOMS = ("course", "lab", "mechanisms", "models", "privacy", "sensitivity", "survey")
 _HOMES = {
     "release": "session.owned", "synthesize": "session.synthesis", "table": "session.table", "open": "session.open_dataset",
-    "Budget": "ledger", "connect": "remote",
+    "Budget": "ledger", "connect": "remote", "dataset": "session.dataset",
 }  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from sordino.errors import QueryError
 from sordino.plan.document import Document, new_lines, to_text
+from sordino.plan.ownership import Owner, as_owner, check_owners, person_column, person_table
 from sordino.privacy.number import as_delta, as_epsilon
 from sordino.privacy.relation import PrivacyUnit, Relation
 from sordino.schema.column import Column
@@ -53,6 +54,7 @@ class Source:
     unique: tuple[str, ...] = ()
     csv: Delimited | None = None  # how a CSV file is written, where its owner says so
     most_rows: int | None = None  # the public number of rows that the source will not exceed: the server's deadlines follow from it
+    owner: Owner | None = None  # whose the rows are, where tables say it one by one
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,10 @@ class Dataset:
     longest_ms: int | None = None  # the latest deadline a question may have
     approve_above: Fraction | None = None  # releases dearer than this wait for the owner's word
     path: str = ""
+
+    @property
+    def owners(self) -> dict[str, Owner]:
+        return {name: table.owner for name, table in self.tables.items() if table.owner is not None}
 
 
 def read_dataset(path: str | os.PathLike[str]) -> Dataset:
@@ -111,12 +117,13 @@ class _Reader(Document):
         self.format(said, head)
         people = self.table(said, ("privacy",), ("unit", "unit_column", "max_rows", "max_groups", "max_rows_per_group", "fold_ids"))
         relation = self.at(("dataset", "relation"), Relation.of, head.get("relation", "add_remove"))
-        unit = self.unit(people, relation)
-        server = self.server(said) if "server" in said else {}
         tables = self.table(said, ("tables",), None)
+        owners = self.owners(said, people)
+        unit = self.unit({**people, "unit_column": person_column(owners)} if owners else people, relation)
+        server = self.server(said) if "server" in said else {}
         if not tables:
             self.refuse(("tables",), "there are no tables.", 'Add [tables.name] with source = "...".')
-        sources = {name: self.source(said, name, unit) for name in tables}
+        sources = {name: self.source(said, name, unit, owners) for name in tables}
         if all(source.public for source in sources.values()):
             self.refuse(("tables",), "every table is public.", "A dataset protects at least one table; leave public out there.")
         return Dataset(
@@ -195,28 +202,53 @@ class _Reader(Document):
             self.refuse(("budget", "least_epsilon"), "least_epsilon is more than one release may cost.", "Lower it.")
         return Allowance(whole, delta, rule, most, MappingProxyType(purses), least)
 
-    def source(self, said: dict[str, Any], name: str, unit: PrivacyUnit) -> Source:
-        here = ("tables", name)
+    def owners(self, said: dict[str, Any], people: dict[str, Any]) -> dict[str, Owner]:
+        """Whose the rows of each private table are, where tables say it; all of them must, then."""
+        tables = {name: table for name, table in said["tables"].items() if isinstance(table, dict) and not table.get("public")}
+        if not any("person" in table for table in tables.values()):
+            return {}
+        if "unit_column" in people:
+            fix = "Leave unit_column out: every private table names its own person."
+            self.refuse(("privacy", "unit_column"), "unit_column and person say the same thing.", fix)
+        for name, table in tables.items():
+            if "person" not in table:
+                fix = 'Add person = "patient_id", person = { via = "visits", on = "visit_id" }, or public = true.'
+                self.refuse(("tables", name), f"table {shown(name)} does not say whose its rows are, and others do.", fix)
+        found = {
+            name: self.at(("tables", name, "person"), lambda given, t=table: as_owner(given, t.get("unique", ())), table["person"])  # type: ignore[misc]
+            for name, table in tables.items()
+        }
+        self.at(("tables",), check_owners, found)
+        return found
+
+    def source(self, said: dict[str, Any], name: str, unit: PrivacyUnit, owners: Mapping[str, Owner]) -> Source:
+        here, owner = ("tables", name), owners.get(name)
         self.word(here, name)
-        table = self.table(said, here, ("source", "size", "most_rows", "public", "unique", "columns", *WRITTEN), needed=("source",))
+        table = self.table(said, here, ("source", "size", "most_rows", "public", "unique", "person", "columns", *WRITTEN), needed=("source",))
         public = self.flag((*here, "public"), table.get("public", False))
         unique = table.get("unique", [])
         if not isinstance(unique, list) or not all(is_text(item) and item for item in unique):
             self.refuse((*here, "unique"), f"unique is {shown(unique)}.", 'List column names: unique = ["region"].')
-        if public != bool(unique):
-            fix = 'A table that may be joined says public = true and unique = ["..."]; a private table says neither.'
+        if public != bool(unique) and owner is None:
+            fix = 'A table that may be joined says public = true and unique = ["..."]; a private table says neither, unless it names its person.'
             self.refuse((*here, "unique" if unique else "public"), "public and unique belong together.", fix)
         size = self.whole((*here, "size"), table["size"]) if "size" in table else None
+        if owner is not None and size is None:
+            people = person_table(owners)
+            size = self.whole(("tables", people, "size"), said["tables"][people]["size"]) if people and "size" in said["tables"][people] else None
         if unit.relation is Relation.REPLACE and size is None and not public:
-            self.refuse(here, 'relation "replace" needs the size of every private table.', "Give size = the public number of units.")
+            fix = "Give size = the public number of units."
+            if owner is not None:
+                self.refuse(here, 'relation "replace" needs the size of the table of people.', f"{fix} It belongs to the table whose unique column is the person.")
+            self.refuse(here, 'relation "replace" needs the size of every private table.', fix)
         said_columns = self.table(said, (*here, "columns"), None) if "columns" in table else {}
-        columns = self.columns(here, said_columns, None if public else unit.column)
+        columns = self.columns(here, said_columns, None if public else unit.column if owner is None else owner.person)
         for item in unique:
             if columns and item not in columns:
                 self.refuse((*here, "unique"), f"there is no column {shown(item)}.", nearest(item, columns, "columns"), code="SRD-201")
         where = self.place((*here, "source"), table["source"], SOURCES)
         rows = self.whole((*here, "most_rows"), table["most_rows"]) if "most_rows" in table else None
-        return Source(name, where, MappingProxyType(columns), size, public, tuple(unique), self.csv(here, table), rows)
+        return Source(name, where, MappingProxyType(columns), size, public, tuple(unique), self.csv(here, table), rows, owner)
 
     def csv(self, here: tuple[str, ...], table: dict[str, Any]) -> Delimited | None:
         said = {word: table[word] for word in WRITTEN if word in table}

@@ -6,26 +6,29 @@ import contextlib
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote_plus
 
 from sordino.engines.duckdb import DuckDB
 from sordino.engines.imported import Imported, Wanted, find_import, needs_import, write_import
+from sordino.engines.several import together
 from sordino.engines.source import open_engine, read_public
 from sordino.errors import QueryError
 from sordino.ledger import Balance, Book, Budget, open_ledger
 from sordino.plan.dataset import Dataset, read_dataset
+from sordino.plan.ownership import owned_tables
 from sordino.plan.select import read_select
 from sordino.plan.sql_expression import Catalogue
 from sordino.schema.declaration import complete
 from sordino.schema.value import nearest
+from sordino.session.people import one_row, owned_by, view_table
 from sordino.session.query import Query
 from sordino.session.table import Table
 
-__all__ = ["Opened", "import_dataset", "import_file", "open_dataset"]
+__all__ = ["Opened", "import_dataset", "import_file", "open_dataset", "opened_dataset"]
 
 Tell = Callable[[str, float], None]  # hears the table and percents
 
@@ -37,6 +40,7 @@ class Opened:
     declared: Dataset = field(repr=False)
     ledger: Book = field(repr=False)
     tables: Mapping[str, Table] = field(repr=False)
+    apart: Mapping[str, Any] = field(default_factory=dict, repr=False)  # readers of tables that are asked through a view
 
     def __getattr__(self, name: str) -> Table:
         tables = self.__dict__.get("tables", {})
@@ -48,12 +52,21 @@ class Opened:
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self.tables]
 
+    @cached_property
+    def joint(self) -> Any:
+        """The engine that reads several tables in one snapshot; opened when a view is first asked about."""
+        return together({name: opened.engine for name, opened in self.tables.items() if opened.view is None} | self.apart)
+
     def sql(self, text: str) -> Query:
-        """The question an SQL statement asks of one private table, with public tables joined to it."""
+        """The question an SQL statement asks of private tables, joined on their people, with public tables beside them."""
         some = next(iter(self.tables.values()))
         columns = {name: opened.columns for name, opened in self.tables.items()}
-        selected = read_select(text, Catalogue(columns, some.publics, self.declared.unit.column))
-        return Query(self.tables[selected.asked.table], selected.asked, selected.arrangement)
+        people = {name: owned for name, opened in self.tables.items() if (owned := owned_by(opened)) is not None}
+        selected = read_select(text, Catalogue(columns, some.publics, self.declared.unit.column, people))
+        table = self.tables[selected.asked.table]
+        if selected.asked.view is not None:
+            table = view_table(replace(table, unit=self.declared.unit, engine=self.joint), selected.asked.view)
+        return Query(table, selected.asked, selected.arrangement)
 
     @property
     def budget(self) -> Balance:
@@ -62,6 +75,8 @@ class Opened:
     def close(self) -> None:
         for opened in self.tables.values():
             opened.close_engines()
+        for engine in (*self.apart.values(), *([self.__dict__["joint"]] if "joint" in self.__dict__ else [])):
+            engine.close()
         self.ledger.close()
 
     def __enter__(self) -> Opened:
@@ -79,7 +94,11 @@ def open_dataset(path: str | os.PathLike[str], *, imported: bool = False) -> Ope
 
     With `imported` text is read from imported files and databases only, and what is not imported yet is imported now.
     """
-    declared = read_dataset(path)
+    return opened_dataset(read_dataset(path), imported=imported)
+
+
+def opened_dataset(declared: Dataset, *, imported: bool = False, engine: str = "auto") -> Opened:
+    """A declared dataset with its readers and its ledger."""
     allowance = declared.budget
     purses: dict[str, Any] = dict(allowance.analysts)
     budget = Budget(allowance.epsilon, allowance.delta, allowance.accounting, allowance.max_per_release, purses or None)
@@ -87,16 +106,17 @@ def open_dataset(path: str | os.PathLike[str], *, imported: bool = False) -> Ope
     try:
         for name, item in declared.tables.items():
             if not item.public:
-                readers[name] = open_engine(item.source, tuple(item.columns.values()), csv=item.csv)
+                readers[name] = open_engine(item.source, tuple(item.columns.values()), engine, csv=item.csv)
         publics = {
             name: read_public(name, item.source, item.columns, item.unique, item.csv)
             for name, item in declared.tables.items()
             if item.public
         }
         known = {name: complete(declared.tables[name].columns, reader.header()) for name, reader in readers.items()}
+        owned = owned_tables(declared.owners, known, declared.unit.column or "") if declared.owners else {}
         for name, columns in known.items():
             readers[name].columns = columns
-            if declared.unit.column is not None and declared.unit.column not in columns:
+            if name not in owned and declared.unit.column is not None and declared.unit.column not in columns:
                 what = f"table {name!r} has no column {declared.unit.column!r}."
                 raise QueryError("SRD-201", what, "Every private table needs the unit's column.")
         files = [file for reader in readers.values() for file in reader.source.paths]
@@ -121,8 +141,12 @@ def open_dataset(path: str | os.PathLike[str], *, imported: bool = False) -> Ope
         for reader in readers.values():
             reader.close()
         raise
-    tables = {
-        name: Table(
+    apart = {name: readers[name] for name, table in owned.items() if table.person != declared.unit.column}
+    opened = Opened(declared, ledger, {}, apart)
+    for name, reader in readers.items():
+        whose = owned.get(name)
+        multiline = (written := declared.tables[name].csv) is not None and written.multiline
+        made = Table(
             name,
             known[name],
             declared.unit,
@@ -134,12 +158,20 @@ def open_dataset(path: str | os.PathLike[str], *, imported: bool = False) -> Ope
             declared.fold_ids,
             declared.unit_word,
             declared.owner_log,
-            local=not (written := declared.tables[name].csv) or not written.multiline,
+            local=not multiline,
             publics=publics,
+            own=whose,
         )
-        for name, reader in readers.items()
-    }
-    return Opened(declared, ledger, tables)
+        if whose is not None and whose.single:
+            made = replace(made, unit=one_row(made.unit))
+        opened.tables[name] = made  # type: ignore[index]
+    if apart:  # their rows have an owner only beside other tables
+        readers_of = {name: table.engine for name, table in opened.tables.items()}
+        object.__setattr__(opened, "joint", together(readers_of))
+        for name in apart:
+            viewed = view_table(replace(opened.tables[name], engine=opened.joint), owned[name])
+            opened.tables[name] = viewed  # type: ignore[index]
+    return opened
 
 
 def import_dataset(path: str | os.PathLike[str], *, again: bool = False, tell: Tell | None = None) -> list[dict[str, Any]]:
@@ -176,7 +208,13 @@ def _wanted(declared: Dataset, name: str, reader: Any) -> Wanted | None:
     """The import a table needs; None if it holds no text, or a database holds it."""
     if not needs_import(reader):
         return None
-    return Wanted(reader.source, tuple(reader.columns.values()), declared.unit.column, declared.fold_ids, declared.tables[name].csv)
+    return Wanted(reader.source, tuple(reader.columns.values()), _person(declared, name), declared.fold_ids, declared.tables[name].csv)
+
+
+def _person(declared: Dataset, name: str) -> str | None:
+    """The column of a table that holds the person's id."""
+    owner = declared.tables[name].owner
+    return declared.unit.column if owner is None else owner.person
 
 
 def _import(declared: Dataset, name: str, wanted: Wanted) -> Imported:

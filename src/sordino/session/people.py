@@ -23,7 +23,7 @@ from sordino.statistics import sum as total
 if TYPE_CHECKING:
     from sordino.session.table import Table
 
-__all__ = ["owned_by", "per_person", "view_table"]
+__all__ = ["one_row", "owned_by", "per_person", "view_table"]
 
 WORDS = {type(total("x")): "sum", type(mean("x")): "avg", type(smallest("x")): "min", type(largest("x")): "max"}
 KNOWN = 'Use sd.count(), sd.sum("x"), sd.mean("x"), sd.min("x") or sd.max("x").'

@@ -32,7 +32,7 @@ from sordino.session.twin import Twin, open_twin
 from sordino.session.verbs import TableVerbs
 from sordino.statistics import Statistic
 
-__all__ = ["Table", "table"]
+__all__ = ["Table", "ledger_place", "privacy_unit", "table"]
 
 log = logging.getLogger("sordino")
 
@@ -238,7 +238,7 @@ def table(
         reader.columns = known
         file = source if isinstance(source, str | os.PathLike) and any(map(os.path.exists, reader.source.paths)) else None
         book = open_ledger(
-            _ledger_place(ledger, file),
+            ledger_place(ledger, file),
             budget=budget,
             relation=person.relation,
             unit=person,
@@ -271,7 +271,7 @@ def _tell_limits(unit: PrivacyUnit) -> None:
     )  # fmt: skip
 
 
-def _ledger_place(ledger: str | os.PathLike[str] | None, file: str | os.PathLike[str] | None) -> str:
+def ledger_place(ledger: str | os.PathLike[str] | None, file: str | os.PathLike[str] | None) -> str:
     if ledger is not None:
         return os.fspath(ledger)
     if file is not None:
