@@ -258,8 +258,9 @@ class SeveralSources:
         files: dict[tuple[str, ...], str] = {}
         for number, (name, source) in enumerate(tables.items()):
             if isinstance(source, Database):
-                source = replace(source, place=files.setdefault(source.paths, f"held{number}"))
-            found[name] = replace(source, place=f"{FRAME}{number}") if isinstance(source, HeldTable) else source
+                found[name] = replace(source, place=files.setdefault(source.paths, f"held{number}"))
+            else:
+                found[name] = replace(source, place=f"{FRAME}{number}") if isinstance(source, HeldTable) else source
         return cls(found)
 
     @property

@@ -20,7 +20,9 @@ class SeparateTables:
 
     def check(self, frame: Frame) -> NoReturn:
         what = "these tables live in different databases, which do not see each other's rows."
-        raise QueryError("SRD-205", what, "Put them into one: files beside files, tables of one PostgreSQL server, or of one Spark session.")
+        raise QueryError(
+            "SRD-205", what, "Put them into one: files beside files, tables of one PostgreSQL server, or of one Spark session."
+        )
 
     def bounded(self, frame: Frame, salt: int) -> NoReturn:
         self.check(frame)

@@ -258,5 +258,3 @@ def _window(item: PersonWindow, below: dict[str, Column], place: dict[str, str])
         total = _sum(column, value, over)
         return _decimal(total, column.scale) if column.type == "decimal" else total
     return f"{item.word}({value}){over}"
-
-

@@ -224,22 +224,32 @@ class _Reader(Document):
     def source(self, said: dict[str, Any], name: str, unit: PrivacyUnit, owners: Mapping[str, Owner]) -> Source:
         here, owner = ("tables", name), owners.get(name)
         self.word(here, name)
-        table = self.table(said, here, ("source", "size", "most_rows", "public", "unique", "person", "columns", *WRITTEN), needed=("source",))
+        table = self.table(
+            said, here, ("source", "size", "most_rows", "public", "unique", "person", "columns", *WRITTEN), needed=("source",)
+        )
         public = self.flag((*here, "public"), table.get("public", False))
         unique = table.get("unique", [])
         if not isinstance(unique, list) or not all(is_text(item) and item for item in unique):
             self.refuse((*here, "unique"), f"unique is {shown(unique)}.", 'List column names: unique = ["region"].')
         if public != bool(unique) and owner is None:
-            fix = 'A table that may be joined says public = true and unique = ["..."]; a private table says neither, unless it names its person.'
+            fix = 'A table that may be joined says public = true and unique = ["..."]; a private one neither, unless it names its person.'
             self.refuse((*here, "unique" if unique else "public"), "public and unique belong together.", fix)
         size = self.whole((*here, "size"), table["size"]) if "size" in table else None
         if owner is not None and size is None:
             people = person_table(owners)
-            size = self.whole(("tables", people, "size"), said["tables"][people]["size"]) if people and "size" in said["tables"][people] else None
+            size = (
+                self.whole(("tables", people, "size"), said["tables"][people]["size"])
+                if people and "size" in said["tables"][people]
+                else None
+            )
         if unit.relation is Relation.REPLACE and size is None and not public:
             fix = "Give size = the public number of units."
             if owner is not None:
-                self.refuse(here, 'relation "replace" needs the size of the table of people.', f"{fix} It belongs to the table whose unique column is the person.")
+                self.refuse(
+                    here,
+                    'relation "replace" needs the size of the table of people.',
+                    f"{fix} It belongs to the table whose unique column is the person.",
+                )
             self.refuse(here, 'relation "replace" needs the size of every private table.', fix)
         said_columns = self.table(said, (*here, "columns"), None) if "columns" in table else {}
         columns = self.columns(here, said_columns, None if public else unit.column if owner is None else owner.person)

@@ -38,17 +38,24 @@ def as_owner(said: Any, unique: Any = ()) -> Owner:
         return Owner(person=said, unique=keys)
     if isinstance(said, Mapping) and set(said) == {"via", "on"} and all(is_text(word) and word for word in said.values()):
         return Owner(via=said["via"], on=said["on"], unique=keys)
-    raise QueryError("SRD-204", f"person is {shown(said)}.", 'Name the column, "patient_id", or the way to it, {via = "visits", on = "visit_id"}.')
+    raise QueryError(
+        "SRD-204", f"person is {shown(said)}.", 'Name the column, "patient_id", or the way to it, {via = "visits", on = "visit_id"}.'
+    )
 
 
 def check_owners(owners: Mapping[str, Owner]) -> None:
     """Refuse a path that leads nowhere or in a circle."""
-    for name, owner in owners.items():
-        seen = [name]
+    for name, own in owners.items():
+        seen, owner = [name], own
         while owner.via is not None:
             if owner.via not in owners:
                 fix = nearest(owner.via, [other for other in owners if other != name], "private tables")
-                raise QueryError("SRD-204", f"table {shown(name)} leads to the person via {shown(owner.via)}, which is no private table.", fix, table=name)
+                raise QueryError(
+                    "SRD-204",
+                    f"table {shown(name)} leads to the person via {shown(owner.via)}, which is no private table.",
+                    fix,
+                    table=name,
+                )
             if owner.via in seen:
                 what = f"table {shown(name)} leads to the person in a circle: {' -> '.join([*seen, owner.via])}."
                 raise QueryError("SRD-204", what, 'End the path at a table with person = "...".', table=name)
@@ -79,7 +86,9 @@ def owned_tables(owners: Mapping[str, Owner], columns: Mapping[str, Mapping[str,
             owner, known = owners[name], columns[name]
             for key in filter(None, (owner.person, owner.on, *owner.unique)):
                 if key not in known:
-                    raise QueryError("SRD-201", f"table {shown(name)} has no column {shown(key)}.", nearest(key, known, "columns"), table=name)
+                    raise QueryError(
+                        "SRD-201", f"table {shown(name)} has no column {shown(key)}.", nearest(key, known, "columns"), table=name
+                    )
             if unit in known and unit != owner.person:
                 what = f"column {shown(unit)} of table {shown(name)} would be taken for the person it belongs to."
                 raise QueryError("SRD-204", what, "Give it another name in the source, or a view of it.", table=name)

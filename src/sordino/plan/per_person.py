@@ -6,6 +6,7 @@ bounds only: those that follow from the columns, or those that LEAST and GREATES
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -31,7 +32,7 @@ AGGREGATES: dict[type[exp.Expr], str] = {
     exp.Sum: "sum", exp.Avg: "avg", exp.Min: "min", exp.Max: "max", exp.LogicalOr: "max", exp.LogicalAnd: "min", exp.AnyValue: "min",
 }  # fmt: skip
 ORDERED: dict[type[exp.Expr], str] = {exp.RowNumber: "row_number", exp.Rank: "rank", exp.DenseRank: "dense_rank"}
-CLAMP = "Say how much of it counts: LEAST({}, 50) AS {}."
+CLAMP = "Say how much of it counts: LEAST({}, 50)."
 FUNCTIONS = "Use COUNT, SUM, AVG, MIN, MAX, or ROW_NUMBER, RANK, LAG, LEAD OVER (PARTITION BY the person ...)."
 
 
@@ -51,7 +52,7 @@ def read_per_person(select: exp.Expr, found: Scope, catalogue: Catalogue) -> Sco
     near, far = (reader.windowed(many) if windows else reader.grouped(many) for many in (MANY, 2 * MANY))
     limited = unlimited(near.columns, far.columns)
     view = replace(near, declared=tuple(limited.values()))
-    visible = {name: catalogue.owner for name in reader.owners} | view.columns
+    visible = dict.fromkeys(reader.owners, catalogue.owner) | view.columns
     return Scope(found.table, view.columns, {"": visible}, view=view)
 
 
@@ -62,7 +63,8 @@ def unlimited(near: dict[str, Column], far: dict[str, Column]) -> dict[str, Colu
         if column.bounds == far[name].bounds:
             found[name] = column
             continue
-        found[name] = replace(column, bounds=None, keys=None, hint=CLAMP.format("..." if column.bounds else spell(name), spell(name)))
+        reach = column.bounds, far[name].bounds
+        found[name] = replace(column, bounds=None, keys=None, hint=CLAMP.format(spell(name)), reach=reach)
     return found
 
 
@@ -183,7 +185,8 @@ class _Reader:
         for name, node in items:
             if name in shown_columns:
                 raise QueryError("SRD-208", f"a subquery has two columns {shown(name)}.", "Give each a name of its own: x AS y.")
-            shown_columns[name] = Expressions(scope, where).column(node)
+            named = scope.find(node) if type(node) is exp.Column else None
+            shown_columns[name] = named if named is not None and named.type == "id" else Expressions(scope, where).column(node)
         return Chosen(rows, tuple(shown_columns.items()), where)
 
     def _by(self) -> dict[str, Column]:
@@ -220,8 +223,8 @@ class _Reader:
             return bare(item.this if type(item) is exp.Alias else item)
         if type(node) is exp.Column and node.args.get("table") is None:
             known = any(str(node.this.this) in columns for columns in self.found.relations.values())
-            item = next((item for item in items if type(item) is exp.Alias and item.alias == node.name), None)
-            return bare(item.this) if item is not None and not known else node
+            named = next((item for item in items if type(item) is exp.Alias and item.alias == node.name), None)
+            return bare(named.this) if named is not None and not known else node
         return node
 
     def _total(self, node: exp.Expr, below: dict[str, Column], made: dict[str, PersonTotal], many: int) -> str:
@@ -287,19 +290,22 @@ class _Reader:
 
     def _window(self, node: exp.Expr, below: dict[str, Column], made: dict[str, PersonWindow], many: int) -> str:
         allow(node, "this", "partition_by", "order", "spec", "over")
-        within, owned = [], False
+        within: list[str] = []
+        owned = False
         for part in node.args.get("partition_by") or ():
-            column = self._column(part, below)
-            owned, within = owned or column is self.catalogue.owner, [*within, *([] if column is self.catalogue.owner else [column.name])]
+            parted = self._column(part, below)
+            owned, within = owned or parted is self.catalogue.owner, [*within, *([] if parted is self.catalogue.owner else [parted.name])]
         if not owned:
-            refuse("a window that reaches over people", f"PARTITION BY {spell(self.catalogue.unit or '')}: then it stays inside one person.")
+            refuse(
+                "a window that reaches over people", f"PARTITION BY {spell(self.catalogue.unit or '')}: then it stays inside one person."
+            )
         order = []
         clause = node.args.get("order")
         for part in () if clause is None else clause.expressions:
             allow(part, "this", "desc", "nulls_first")
-            column = self._column(part.this, below)
-            if column is not self.catalogue.owner:
-                order.append((column.name, bool(part.args.get("desc"))))
+            sorted_by = self._column(part.this, below)
+            if sorted_by is not self.catalogue.owner:
+                order.append((sorted_by.name, bool(part.args.get("desc"))))
         word, column, step = self._function(node.this, below)
         facts: dict[str, Any] = {"within": tuple(within), "order": tuple(order), "step": step}
         facts |= {"whole": not order, "each": _each(node.args.get("spec"), bool(order))}
@@ -366,11 +372,11 @@ def _unfiltered(node: exp.Expr) -> tuple[exp.Expr, exp.Expr | None]:
     return node.this, node.expression.this
 
 
-def _replaced(node: exp.Expr, swap: Any) -> exp.Expr:
+def _replaced(node: exp.Expr, swap: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
     """The tree with what `swap` puts in the place of its parts, from the top: what was put in is not looked at again."""
     made = swap(node)
     if made is not node:
-        return made  # type: ignore[no-any-return]
+        return made
     copy = node.copy()
     for key, value in list(copy.args.items()):
         if isinstance(value, exp.Expr):

@@ -40,11 +40,9 @@ def settled(scope: Scope, catalogue: Catalogue) -> View:
     return Chosen(view, tuple(columns.items()), scope.condition, scope.joins)
 
 
-def join_people(
-    found: Scope, right: Scope, alias: str, kind: str, conditions: list[exp.Expr], catalogue: Catalogue
-) -> tuple[Scope, list[exp.Expr]]:
+def join_people(found: Scope, right: Scope, kind: str, conditions: list[exp.Expr], catalogue: Catalogue) -> tuple[Scope, list[exp.Expr]]:
     """Rows of `right` beside those of `found` with the same owner; what of the conditions is left for WHERE comes back."""
-    right = replace(right, relations={alias: next(iter(right.relations.values()))})
+    (alias,) = right.relations
     met = _Met(found, right, alias, catalogue)
     parts = [_part(node, met) for node in conditions]
     if not any(part.owner for part in parts):
@@ -203,7 +201,10 @@ def correlated(found: Scope, node: exp.Expr, catalogue: Catalogue, read: Read) -
         query = inner.args["query"]
         select = bare(query.this if type(query) is exp.Subquery else query)
         if type(bare(inner.this)) is not exp.Column or found.find(bare(inner.this)) is not catalogue.owner:
-            refuse("IN (SELECT ...) of something else than the person", "Write EXISTS (SELECT 1 FROM ... WHERE the person is the same AND ...).")
+            refuse(
+                "IN (SELECT ...) of something else than the person",
+                "Write EXISTS (SELECT 1 FROM ... WHERE the person is the same AND ...).",
+            )
         (item,) = select.expressions if len(select.expressions) == 1 else (exp.Null(),)
         there = read(select)
         if type(bare(item)) is not exp.Column or there.find(bare(item)) is not catalogue.owner:
@@ -219,7 +220,7 @@ def correlated(found: Scope, node: exp.Expr, catalogue: Catalogue, read: Read) -
     (alias,) = there.relations
     shadowed = {name for columns in there.relations.values() for name in columns}
     conditions = [_qualified(part, alias, shadowed) for part in _where(select)]
-    made, rest = join_people(found, there, alias, kind, conditions, catalogue)
+    made, rest = join_people(found, there, kind, conditions, catalogue)
     if rest:
         refuse("EXISTS with a comparison of both tables", "Compare equal columns only, or JOIN and count people: COUNT(DISTINCT ...).")
     return made

@@ -163,7 +163,7 @@ def _facts(column: Column, *, number: bool, group: bool) -> dict[str, Any]:
         facts["expression"] = phrase(column.expression)
     if column.type == "decimal":
         facts["scale"] = column.scale
-    if number:
+    if number and (column.bounds is not None or column.reach is None):
         grid = column.grid()
         facts["bounds"] = None if column.bounds is None else [constant(bound) for bound in column.bounds]
         facts["grid"] = [str(grid.step), grid.low, grid.high]

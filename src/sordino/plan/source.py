@@ -62,7 +62,8 @@ class Sources:
         found = self._relation(clause.this)
         where = select.args.get("where")
         parts = [] if where is None else [bare(part) for part in chain(bare(where.this), exp.And)]
-        for join in select.args.get("joins") or ():
+        for said in select.args.get("joins") or ():
+            join = said
             plain = not join.args.get("on") and not join.args.get("using") and not join.args.get("side") and not join.args.get("method")
             if plain and str(join.args.get("kind") or "").upper() in ("", "CROSS"):
                 join, parts = _listed(join, parts)
@@ -153,7 +154,7 @@ class Sources:
             conditions.append(exp.EQ(this=_column(item, homes[0]), expression=_column(item, alias)))
         if node.args.get("on") is not None:
             conditions += [bare(part) for part in chain(bare(node.args["on"]), exp.And)]
-        return join_people(found, right, alias, kind, conditions, self.catalogue)
+        return join_people(found, right, kind, conditions, self.catalogue)
 
     def _with_public(self, found: Scope, node: exp.Expr, name: str, alias: str) -> Scope:
         """One more public table beside each row, on equality of all its unique columns."""

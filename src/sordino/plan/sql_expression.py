@@ -6,7 +6,7 @@ What a SELECT may name: the columns of a private table, of public tables beside 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -164,6 +164,8 @@ class Expressions:
         kind = type(node)
         if kind is exp.Column:
             found = self.scope.readable(node)
+            if found.reach is not None and found.bounds is None:
+                return Leaf(replace(found, bounds=found.reach[0]))
             return Leaf(found) if found.expression is None else found.expression
         if kind is exp.Null:
             return Constant(None)

@@ -80,6 +80,7 @@ class Column:
     expression: Expression | None = None
     max_length: int = LENGTH
     hint: str = field(default="", compare=False, repr=False)  # what to write where bounds are missing, if not a declaration
+    reach: tuple[Any, Any] | None = field(default=None, compare=False, repr=False)  # bounds under two guesses at how many rows a person has
 
     @property
     def number(self) -> bool:

@@ -36,13 +36,14 @@ from sordino.schema.expression import (
     Or,
     Predicate,
     Truth,
+    leaves,
 )
 from sordino.schema.extent import HUGE, Extent, Refuse, arithmetic, cast, hull, logarithm, number, part, rounded, sized
 from sordino.schema.normal import MIRRORED, NEGATED
 from sordino.schema.spelling import phrase
 from sordino.schema.value import as_day, as_moment, as_number, shown
 
-__all__ = ["MOST_VALUES", "derive", "extent", "fit", "fit_column", "fit_predicate", "narrow", "rebound", "values"]
+__all__ = ["MOST_VALUES", "derive", "extent", "fit", "fit_column", "fit_predicate", "further", "narrow", "rebound", "values"]
 
 WIDE = 2**61  # exact values stay below it, so that a sum of two, or one lifted above zero, still fits 63 bits
 DIGITS = 18
@@ -64,7 +65,28 @@ def rebound(column: Column, expression: Expression) -> Column:
     found = extent(expression)
     if found.type == "null":
         raise QueryError("SRD-203", "NULL has no type and no bounds.", "Name a column or a value.")
+    for leaf in leaves(expression):
+        if leaf.reach is not None and extent(further(expression)) != found:
+            raise QueryError("SRD-202", f"{shown(phrase(expression))} has no public bounds.", leaf.hint, column=column.name)
     return replace(column, bounds=_bounds(found), keys=values(expression), scale=found.scale, expression=expression)
+
+
+def further(expression: Expression) -> Expression:
+    """The same expression where a person may have twice as many rows: bounds that differ are no bounds."""
+    match expression:
+        case Leaf(column) if column.reach is not None:
+            return Leaf(replace(column, bounds=column.reach[1]))
+        case Arithmetic(op, left, right):
+            return Arithmetic(op, further(left), further(right))
+        case Call(word, items, digits):
+            return Call(word, tuple(map(further, items)), digits)
+        case DatePart(word, item):
+            return DatePart(word, further(item))
+        case Cast(item, kind, scale):
+            return Cast(further(item), kind, scale)
+        case Case(branches, otherwise):
+            return Case(tuple((p, further(value)) for p, value in branches), None if otherwise is None else further(otherwise))
+    return expression
 
 
 def _bounds(found: Extent) -> tuple[Any, Any] | None:

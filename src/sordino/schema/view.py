@@ -19,7 +19,18 @@ from sordino.schema.column import Column
 from sordino.schema.expression import Predicate
 from sordino.schema.frame import Join
 
-__all__ = ["ANSWERS", "Chosen", "PersonJoin", "PersonTotal", "PersonTotals", "PersonWindow", "PersonWindows", "PrivateTable", "View", "view_joins"]
+__all__ = [
+    "ANSWERS",
+    "Chosen",
+    "PersonJoin",
+    "PersonTotal",
+    "PersonTotals",
+    "PersonWindow",
+    "PersonWindows",
+    "PrivateTable",
+    "View",
+    "view_joins",
+]
 
 ANSWERS = ("inner", "left", "semi", "anti")
 

@@ -12,7 +12,6 @@ from sordino.errors import QueryError
 from sordino.ledger import Budget
 from sordino.plan.dataset import Allowance, Dataset, Source
 from sordino.plan.ownership import Owner, as_owner, check_owners, person_column
-from sordino.schema.column import Column
 from sordino.schema.declaration import declare
 from sordino.schema.value import nearest, shown
 from sordino.session.open_dataset import Opened, opened_dataset
@@ -79,7 +78,12 @@ def dataset(
     who = privacy_unit(person_column(owners), relation, max_rows, max_groups, size, max_rows_per_group=max_rows_per_group)
     headers = {table: _header(source, engine if table in owners else "auto") for table, source in tables.items()}
     said = _by_table({"columns": columns, "bounds": bounds, "keys": keys}, headers)
-    sources = {table: _source(table, source, owners.get(table), shared.get(table), said[table], size) for table, source in tables.items()}
+    sources = {
+        table: _private(table, source, owners[table], said[table], size)
+        if table in owners
+        else _public(table, source, shared[table], said[table])
+        for table, source in tables.items()
+    }
     allowance = Allowance(budget.epsilon, budget.delta, budget.accounting, budget.max_per_release, dict(budget.analysts or {}))
     declared = Dataset(
         name, ledger_place(ledger, None), who, allowance, MappingProxyType(sources), version, unit, fold_ids, owner_log, witness
@@ -96,7 +100,9 @@ def _header(source: Any, engine: str) -> tuple[str, ...]:
         reader.close()
 
 
-def _by_table(given: Mapping[str, Mapping[str, Any] | None], headers: Mapping[str, tuple[str, ...]]) -> dict[str, dict[str, dict[str, Any]]]:
+def _by_table(
+    given: Mapping[str, Mapping[str, Any] | None], headers: Mapping[str, tuple[str, ...]]
+) -> dict[str, dict[str, dict[str, Any]]]:
     """What is declared of each table: said by table, or by column for every table that has it."""
     found: dict[str, dict[str, dict[str, Any]]] = {table: {word: {} for word in given} for table in headers}
     for word, said in given.items():
@@ -113,14 +119,14 @@ def _by_table(given: Mapping[str, Mapping[str, Any] | None], headers: Mapping[st
     return found
 
 
-def _source(table: str, source: Any, owner: Owner | None, keys: Any, said: Mapping[str, Any], size: int | None) -> Source:
-    columns: dict[str, Column] = declare(said["columns"], said["bounds"], said["keys"], None if owner is None else owner.person)
-    if owner is not None:
-        return Source(table, source, columns, size, False, owner.unique, owner=owner)
+def _private(table: str, source: Any, owner: Owner, said: Mapping[str, Any], size: int | None) -> Source:
+    columns = declare(said["columns"], said["bounds"], said["keys"], owner.person)
+    return Source(table, source, columns, size, False, owner.unique, owner=owner)
+
+
+def _public(table: str, source: Any, keys: Any, said: Mapping[str, Any]) -> Source:
     unique = (keys,) if isinstance(keys, str) else tuple(keys or ())
     if not unique:
         fix = f'Name the columns it is matched on: public={{{shown(table)}: ["..."]}}.'
         raise QueryError("SRD-204", f"the public table {shown(table)} has no unique columns.", fix)
-    return Source(table, source, columns, None, True, unique)
-
-
+    return Source(table, source, declare(said["columns"], said["bounds"], said["keys"]), None, True, unique)

@@ -55,7 +55,7 @@ class Opened:
     @cached_property
     def joint(self) -> Any:
         """The engine that reads several tables in one snapshot; opened when a view is first asked about."""
-        return together({name: opened.engine for name, opened in self.tables.items() if opened.view is None} | self.apart)
+        return together({name: opened.engine for name, opened in self.tables.items()})
 
     def sql(self, text: str) -> Query:
         """The question an SQL statement asks of private tables, joined on their people, with public tables beside them."""

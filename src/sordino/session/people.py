@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +14,8 @@ from sordino.schema.column import Column, check_bounds
 from sordino.schema.spelling import spell
 from sordino.schema.value import nearest, shown
 from sordino.schema.view import Chosen, PersonTotals, PrivateTable, View
-from sordino.statistics import Statistic, count
+from sordino.statistics import Statistic, count, mean
 from sordino.statistics import max as largest
-from sordino.statistics import mean
 from sordino.statistics import min as smallest
 from sordino.statistics import sum as total
 
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["one_row", "owned_by", "per_person", "view_table"]
 
-WORDS = {type(total("x")): "sum", type(mean("x")): "avg", type(smallest("x")): "min", type(largest("x")): "max"}
+WORDS: dict[str, Callable[[str], Statistic]] = {"sum": total, "avg": mean, "min": smallest, "max": largest}
 KNOWN = 'Use sd.count(), sd.sum("x"), sd.mean("x"), sd.min("x") or sd.max("x").'
 
 
@@ -79,10 +78,11 @@ def _totals(rows: Chosen, made: Mapping[str, Statistic], asked: QueryPlan, many:
         if statistic == count():
             found.append(total_of("rows", None, name, many))
             continue
-        word = WORDS.get(type(statistic)) if isinstance(statistic, Statistic) else None
-        if word is None or type(statistic)(*statistic.columns[:1]) != statistic:  # type: ignore[call-arg]
+        column = next(iter(statistic.columns), None) if isinstance(statistic, Statistic) else None
+        word = next((word for word, make in WORDS.items() if column is not None and statistic == make(column)), None)
+        if word is None or column is None:
             raise QueryError("SRD-208", f"{shown(name)} is nothing that is computed inside one person: {shown(statistic)}.", KNOWN)
-        found.append(total_of(word, asked.number(statistic.columns[0]), name, many))
+        found.append(total_of(word, asked.number(column), name, many))
     return PersonTotals(rows, (), tuple(found))
 
 
@@ -94,5 +94,3 @@ def _clamped(column: Column, given: Any) -> Column:
     if column.type not in ("int", "float", "decimal", "date", "timestamp"):
         raise QueryError("SRD-204", f"{shown(column.name)} is of type {column.type} and has bounds.", "Leave them out.")
     return replace(column, bounds=check_bounds(column.name, column.type, given, 38, column.scale), hint="")
-
-

@@ -1,0 +1,194 @@
+"""Small worlds of people in three private tables, the views analysts ask for, and what must hold of each: a person leaves with their rows.
+
+What is seen of a view are totals of every owner's rows, so that one owner's rows that change with another's show.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from contextlib import contextmanager
+from typing import Any
+
+from sordino.engines import view_text
+from sordino.engines.text import Text
+from sordino.plan.ownership import as_owner, owned_tables
+from sordino.plan.select import read_select
+from sordino.plan.sql_expression import Catalogue
+from sordino.privacy.relation import PrivacyUnit
+from sordino.schema.column import Column
+from sordino.schema.declaration import declare
+from sordino.schema.frame import Frame
+from sordino.summaries.totals import Item, Totals
+
+OWNER = "patient_id"
+DECLARED = {
+    "patients": declare({"sex": "cat", "born": {"type": "date", "bounds": ("1930-01-01", "2020-12-31")}}, {"age": (0, 120)}, unit=OWNER),
+    "visits": declare({"visit_id": "id", "cost": {"type": "int", "bounds": (0, 100)}, "ward": "cat",
+                       "day": {"type": "date", "bounds": ("2024-01-01", "2024-12-31")},
+                       "share": {"type": "decimal(6,2)", "bounds": (-5, 5)}}, unit="pid"),
+    "items": declare({"visit_id": "id", "price": {"type": "int", "bounds": (-10, 10)}, "weight": {"type": "float", "bounds": (0, 9)}}),
+}  # fmt: skip
+OWNERS = {
+    "patients": as_owner(OWNER, [OWNER]),
+    "visits": as_owner("pid", ["visit_id"]),
+    "items": as_owner({"via": "visits", "on": "visit_id"}),
+}
+TABLES = owned_tables(OWNERS, DECLARED, OWNER)
+CATALOGUE = Catalogue(dict(DECLARED), {}, OWNER, TABLES)
+TOTALS = "LEAST(COUNT(*), 9) AS n, SUM(cost) AS c, AVG(cost) AS m, MIN(day) AS d, MAX(share) AS s, SUM(share) AS t"
+PER = f"SELECT pid, {TOTALS} FROM visits GROUP BY pid"
+STATEMENTS = {
+    "inner": "SELECT SUM(v.cost) AS a, SUM(p.age) AS b FROM visits v JOIN patients p ON v.pid = p.patient_id",
+    "left": "SELECT SUM(p.age) AS a, SUM(v.cost) AS b FROM patients p LEFT JOIN visits v ON v.pid = p.patient_id AND v.cost > 20",
+    "path": "SELECT SUM(price) AS a, SUM(weight) AS b FROM items",
+    "along the path": "SELECT SUM(i.price) AS a, SUM(v.cost) AS b, SUM(p.age) AS c FROM items i JOIN visits v ON i.visit_id = v.visit_id"
+    " LEFT JOIN patients p ON p.patient_id = v.pid WHERE v.share > -3",
+    "semi": "SELECT SUM(age) AS a FROM patients p WHERE EXISTS (SELECT 1 FROM visits v WHERE v.pid = p.patient_id AND v.ward = 'x')",
+    "anti": "SELECT SUM(cost) AS a FROM visits WHERE pid NOT IN (SELECT patient_id FROM patients WHERE age > 40)",
+    "self": "SELECT SUM(a.cost) AS a, SUM(b.cost) AS b FROM visits a JOIN visits b ON a.pid = b.pid AND a.ward = b.ward",
+    "per person": "SELECT SUM(n) AS n, SUM(LEAST(c, 500)) AS c, SUM(m) AS m, SUM(s) AS s, SUM(GREATEST(LEAST(t, 90), -90)) AS t"
+    f" FROM ({PER}) x",
+    "per person joined": f"SELECT SUM(p.age) AS a, SUM(x.n) AS n FROM patients p LEFT JOIN ({PER}) x ON x.pid = p.patient_id"
+    " WHERE x.d IS NULL OR x.n > 1",
+    "windows": "SELECT SUM(r) AS r, SUM(g) AS g, SUM(LEAST(c, 900)) AS c FROM"
+    " (SELECT LEAST(ROW_NUMBER() OVER (PARTITION BY pid ORDER BY day), 50) AS r,"
+    " cost - LAG(cost) OVER (PARTITION BY pid ORDER BY day DESC) AS g, SUM(cost) OVER (PARTITION BY pid ORDER BY day) AS c FROM visits) w",
+    "first of each ward": "SELECT SUM(cost) AS a FROM"
+    " (SELECT cost, ward, RANK() OVER (PARTITION BY pid, ward ORDER BY cost DESC) AS r FROM visits) w"
+    " WHERE r = 1 AND ward IS NOT NULL",
+}  # fmt: skip
+
+World = dict[str, dict[str, list[Any]]]
+
+
+def world(seed: int, people: int = 3) -> World:
+    """Tables with missing patients, empty visits, equal rows and nulls; every key is unique."""
+    rng = random.Random(seed)
+    patients: dict[str, list[Any]] = {OWNER: [], "sex": [], "born": [], "age": []}
+    visits: dict[str, list[Any]] = {"visit_id": [], "pid": [], "cost": [], "ward": [], "day": [], "share": []}
+    items: dict[str, list[Any]] = {"visit_id": [], "price": [], "weight": []}
+    for person in range(1, people + 1):
+        if rng.random() < 0.8:
+            row = (person, rng.choice("fm"), f"19{rng.randint(30, 99)}-05-01", rng.randint(0, 90))
+            for name, value in zip(patients, row, strict=True):
+                patients[name].append(value)
+        for number in range(rng.randint(0, 4)):
+            key = f"{person}-{number}"
+            cost, ward = rng.choice([0, 30, 30, 70, None]), rng.choice(["x", "y", None])
+            row = (key, person, cost, ward, f"2024-03-0{rng.randint(1, 3)}", rng.choice(["0.29", "-4.57", "1"]))
+            for name, value in zip(visits, row, strict=True):
+                visits[name].append(value)
+            for _ in range(rng.randint(0, 2)):
+                for name, value in zip(items, (key, rng.randint(-10, 10), rng.choice([0.1, 3.7, None])), strict=True):
+                    items[name].append(value)
+    return {"patients": patients, "visits": visits, "items": items}
+
+
+def without(tables: World, gone: set[int]) -> World:
+    """The same world without some people and everything that is theirs, along the declared paths."""
+    visits = [i for i, who in enumerate(tables["visits"]["pid"]) if who not in gone]
+    left = {tables["visits"]["visit_id"][i] for i, who in enumerate(tables["visits"]["pid"]) if who in gone}
+    kept = {
+        "patients": [i for i, who in enumerate(tables["patients"][OWNER]) if who not in gone],
+        "visits": visits,
+        "items": [i for i, key in enumerate(tables["items"]["visit_id"]) if key not in left],
+    }
+    return {name: {column: [values[i] for i in kept[name]] for column, values in table.items()} for name, table in tables.items()}
+
+
+def asked(statement: str, rows: int = 1000) -> Frame:
+    """The frame of a statement, with the totals of every owner's rows apart."""
+    question = read_select(statement, CATALOGUE).asked
+    owner = Column(OWNER, "id")
+    columns = tuple(question.narrowed[name] for name in question.read)
+    unit = PrivacyUnit(OWNER, max_rows=rows, max_groups=1000)
+    return Frame(unit, owner, where=question.where, by=(owner,), columns=columns, view=question.view)
+
+
+def seen(engine: Any, frame: Frame) -> dict[str, tuple[int, ...]]:
+    """What each owner's rows add up to."""
+    items = (Item("rows"), *(Item(what, column.name) for column in frame.columns for what in ("rows", "sum", "squares")))
+    engine.check(frame)
+    with engine.bounded(frame, 7) as bounded:
+        answer = bounded.ask(Totals(items))
+        return {str(key[0]): tuple(int(answer.values[item][i]) for item in items) for i, key in enumerate(answer.keys)}
+
+
+Open = Callable[[World], Any]  # an engine over these tables, as a context
+
+
+def violations(open_world: Open, statement: str, tables: World, leavers: list[set[int]]) -> int:
+    """In how many departures somebody else's rows change, or a row of who left stays."""
+    frame, found = asked(statement), 0
+    with open_world(tables) as engine:
+        before = seen(engine, frame)
+    for gone in leavers:
+        with open_world(without(tables, gone)) as engine:
+            after = seen(engine, frame)
+        found += after != {who: totals for who, totals in before.items() if int(who) not in gone}
+    return found
+
+
+def moved(open_world: Open, statement: str, tables: World, gone: int, rows: int) -> int:
+    """By how many rows the bounded view changes when one person leaves."""
+    frame = asked(statement, rows)
+    total = []
+    for held in (tables, without(tables, {gone})):
+        with open_world(held) as engine:
+            total.append(sum(totals[0] for totals in seen(engine, frame).values()))
+    return abs(total[0] - total[1])
+
+
+def shared_key(tables: World) -> World:
+    """A visit's key that two people have: the declared key does not hold."""
+    visits = {name: list(values) for name, values in tables["visits"].items()}
+    first, second = sorted(set(visits["pid"]))[:2]
+    for name, value in (("visit_id", "shared"), ("cost", 30), ("ward", "x"), ("day", "2024-03-01"), ("share", "1")):
+        visits[name] += [value, value]
+    visits["pid"] += [first, second]
+    items = {name: [*values, value] for (name, values), value in zip(tables["items"].items(), ("shared", 5, 3.7), strict=True)}
+    return {**tables, "visits": visits, "items": items}
+
+
+@contextmanager
+def planted(monkeypatch: Any, bug: str) -> Any:
+    """One mistake in the text of a view, whichever engine reads it."""
+    joined, window, table = view_text._Text._joined, view_text._window, view_text._Text._table
+    with monkeypatch.context() as patch:
+        if bug == "owner from the wrong side":
+            patch.setattr(view_text._Text, "_joined", lambda self, join, wanted: joined(self, join, wanted).replace("a.u AS u", "b.u AS u"))
+        if bug == "people not equated":
+            patch.setattr(view_text._Text, "_joined", lambda self, join, wanted: joined(self, join, wanted).replace("a.u = b.u", "TRUE"))
+        if bug == "window over everybody":
+            patch.setattr(
+                view_text,
+                "_window",
+                lambda *given: window(*given).replace("PARTITION BY u, ", "PARTITION BY ").replace("PARTITION BY u", ""),
+            )
+        if bug == "bounded before the join":
+
+            def first(self: Any, of: Any, wanted: Any) -> str:
+                rows = table(self, of, wanted)
+                shown = ", ".join(["u", *(f"c{i}" for i in range(len(wanted)))])
+                ranked = f"SELECT {shown}, row_number() OVER (PARTITION BY u ORDER BY {shown}) AS place FROM ({rows}) AS early"
+                return f"SELECT {shown} FROM ({ranked}) AS cut WHERE place <= 2"
+
+            patch.setattr(view_text._Text, "_table", first)
+            patch.setattr(Text, "ranked", lambda self, rows: rows)
+        yield
+
+
+def strays(open_world: Open, tables: World) -> int:
+    """Patients whom a LEFT JOIN with their visits lost, or gave to somebody else: everybody stays, once for each match or once without."""
+    with open_world(tables) as engine:
+        found = seen(engine, asked(STATEMENTS["left"]))
+    visits = list(zip(tables["visits"]["pid"], tables["visits"]["cost"], strict=True))
+    want = {str(who): max(1, sum(pid == who and (cost or 0) > 20 for pid, cost in visits)) for who in tables["patients"][OWNER]}
+    return sum(found.get(who, (0,))[0] != rows for who, rows in want.items()) + len(set(found) - set(want))
+
+
+BUGS = {
+    "people not equated": "self",
+    "window over everybody": "windows",
+}

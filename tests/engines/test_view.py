@@ -1,0 +1,132 @@
+"""Views over tables of people: who leaves takes their rows along and changes nobody else's; two databases agree on every integer."""
+
+from __future__ import annotations
+
+import contextlib
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from engines.person_world import BUGS, DECLARED, STATEMENTS, World, asked, moved, planted, seen, shared_key, strays, violations, world
+from sordino.engines.postgres import Postgres
+from sordino.engines.several import SeparateTables, together
+from sordino.engines.source import open_source
+from sordino.errors import QueryError
+
+LEAVERS = [{1}, {2}, {3}, {1, 3}]
+
+
+@contextlib.contextmanager
+def in_memory(tables: World) -> Iterator[Any]:
+    readers = {name: open_source(table, tuple(DECLARED[name].values()), portable=True) for name, table in tables.items()}
+    joint = together(readers)
+    try:
+        yield joint
+    finally:
+        for engine in (joint, *readers.values()):
+            engine.close()
+
+
+@pytest.fixture
+def on_server(postgres: Any) -> Any:
+    psycopg = pytest.importorskip("psycopg")
+    kinds = {"cost": "bigint", "pid": "bigint", "patient_id": "text", "age": "double precision", "born": "date", "day": "date",
+             "share": "numeric",
+             "price": "integer", "weight": "double precision"}  # fmt: skip
+
+    @contextlib.contextmanager
+    def opened(tables: World) -> Iterator[Any]:
+        names = {name: f"{name}_{uuid.uuid4().hex[:8]}" for name in tables}
+        with psycopg.connect(postgres.address, autocommit=True) as connection:
+            for name, table in tables.items():
+                columns = ", ".join(f"{column} {kinds.get(column, 'text')}" for column in table)
+                connection.execute(f"CREATE TABLE {names[name]} ({columns})")
+                marks = ", ".join(f"%s::text::{kinds.get(column, 'text')}" for column in table)
+                for row in zip(*table.values(), strict=True):
+                    connection.execute(f"INSERT INTO {names[name]} VALUES ({marks})", [None if v is None else str(v) for v in row])
+            try:
+                readers = {name: Postgres((postgres.address, names[name]), tuple(DECLARED[name].values())) for name in tables}
+                yield together(readers)
+            finally:
+                for name in names.values():
+                    connection.execute(f"DROP TABLE {name}")
+
+    return opened
+
+
+@pytest.mark.parametrize("name", STATEMENTS)
+def test_who_leaves_takes_their_rows_and_nobody_elses(name: str) -> None:
+    for seed in range(3):
+        assert violations(in_memory, STATEMENTS[name], world(seed), LEAVERS) == 0
+
+
+def test_a_key_of_two_people_is_what_the_claim_assumes_away() -> None:
+    assert sum(violations(in_memory, STATEMENTS["path"], shared_key(world(seed)), LEAVERS) for seed in range(4) if _two(seed)) > 0
+
+
+def _two(seed: int) -> bool:
+    return len(set(world(seed)["visits"]["pid"])) > 1
+
+
+@pytest.mark.parametrize("bug", BUGS)
+def test_a_planted_bug_is_caught(bug: str, monkeypatch: Any) -> None:
+    tables = world(5, people=8)
+    assert violations(in_memory, STATEMENTS[BUGS[bug]], tables, [{1, 2}, {3}]) == 0
+    with planted(monkeypatch, bug):
+        assert violations(in_memory, STATEMENTS[BUGS[bug]], tables, [{1, 2}, {3}]) > 0
+
+
+def test_an_owner_from_the_wrong_side_of_a_left_join_is_caught(monkeypatch: Any) -> None:
+    tables = world(5, people=8)
+    assert strays(in_memory, tables) == 0
+    with planted(monkeypatch, "owner from the wrong side"):
+        assert strays(in_memory, tables) > 0
+
+
+def test_bounding_comes_after_the_join(monkeypatch: Any) -> None:
+    tables = world(5, people=8)
+    most = max(moved(in_memory, STATEMENTS["self"], tables, person, 2) for person in range(1, 5))
+    assert most == 2
+    with planted(monkeypatch, "bounded before the join"):
+        assert max(moved(in_memory, STATEMENTS["self"], tables, person, 2) for person in range(1, 5)) > 2
+
+
+def test_a_person_with_ten_thousand_visits_counts_as_much_as_declared() -> None:
+    tables = world(1)
+    many = {name: [*values, *[value] * 10_000] for (name, values), value in
+            zip(tables["visits"].items(), ("k", 2, 30, "x", "2024-03-01", "1"), strict=True)}  # fmt: skip
+    many["visit_id"] = [f"k{i}" for i in range(len(many["pid"]))]
+    tables = {**tables, "visits": many}
+    for name in ("inner", "left"):
+        assert moved(in_memory, STATEMENTS[name], tables, 2, 8) <= 8
+    with in_memory(tables) as engine:
+        rows = seen(engine, asked(STATEMENTS["per person"]))
+    assert rows["2"][0] == 1
+
+
+def test_postgres_says_the_same_integers(on_server: Any, monkeypatch: Any) -> None:
+    tables = world(5, people=8)
+    with in_memory(tables) as engine, on_server(tables) as other:
+        for name, statement in STATEMENTS.items():
+            assert seen(other, asked(statement)) == seen(engine, asked(statement)), name
+            if name in ("self", "windows"):
+                assert seen(other, asked(statement, 2)) == seen(engine, asked(statement, 2)), name
+    for bug, name in BUGS.items():
+        with planted(monkeypatch, bug):
+            assert violations(on_server, STATEMENTS[name], tables, [{1, 2, 3}]) > 0
+    assert strays(on_server, tables) == 0
+    with planted(monkeypatch, "owner from the wrong side"):
+        assert strays(on_server, tables) > 0
+    with planted(monkeypatch, "bounded before the join"):
+        assert max(moved(on_server, STATEMENTS["self"], tables, person, 2) for person in (1, 2, 3, 5)) > 2
+
+
+def test_tables_of_different_databases_are_refused_before_anything_is_paid(on_server: Any) -> None:
+    tables = world(5)
+    with in_memory(tables) as engine, on_server(tables) as other:
+        apart = together({"patients": engine, "visits": other})
+        assert isinstance(apart, SeparateTables)
+        with pytest.raises(QueryError, match="different databases"):
+            apart.check(asked(STATEMENTS["inner"]))
