@@ -8,17 +8,20 @@ Which rows of a group too large to hold are kept: those with small keyed hashes,
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sordino.engines.array import column_array
+from sordino.engines.marginal_text import SETS, crossed, marginal_text
 from sordino.engines.moment_text import gradient_text, gram_text, lengths_text, matrix, outer_text, reaches, whole
 from sordino.engines.text import MASK, Text
 from sordino.engines.value_text import key_in, key_out, quoted
 from sordino.errors import QueryError
 from sordino.sensitivity.distance import canonical
+from sordino.summaries.marginal import Crossed, Marginals
 from sordino.summaries.moment import EXACT, ONE, Gradient, Gram, Lengths, Outer, Products, Sizes, Slope
 from sordino.summaries.request import Window
 from sordino.summaries.totals import (
@@ -188,6 +191,8 @@ class EngineAnswer:
             return self._lengths(request)
         if isinstance(request, Outer):
             return self._outer(request)
+        if isinstance(request, Marginals):
+            return self._marginals(request)
         raise QueryError("SRD-106", f"an engine does not answer {type(request).__name__}.", "Ask for Totals, Ranks or Rows.")
 
     def _fetch(self, statement: str) -> dict[str, Any]:
@@ -262,6 +267,14 @@ class EngineAnswer:
         size = request.size
         sums = whole(found, 0, size * (size + 1) // 2, place, len(keys))
         return Products(keys, matrix(sums, [ONE] * size))
+
+    def _marginals(self, request: Marginals) -> Crossed:
+        """One pass over the rows for every so many sets."""
+        out: list[NDArray[np.int64]] = []
+        for start in range(0, len(request.sets), SETS):
+            some = replace(request, sets=request.sets[start : start + SETS])
+            out += crossed(self._fetch(marginal_text(self._text, self._table, some)), some)
+        return Crossed(tuple(out))
 
     def _ranks(self, request: Ranks) -> Iterator[tuple[Window, ...]]:
         width = self._width(request.column)

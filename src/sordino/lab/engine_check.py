@@ -21,6 +21,7 @@ from sordino.lab.finding import plain
 from sordino.lab.reference_engine import Reference
 from sordino.schema.column import Column
 from sordino.schema.frame import Frame
+from sordino.summaries.marginal import MOST_ROWS, Axis, Marginals, person_unit
 from sordino.summaries.moment import FINE, ONE, Gradient, Gram, Lengths, Outer, Term
 from sordino.summaries.totals import ALL, Clipped, Item, Middles, Ranks, Rows, Totals
 
@@ -157,6 +158,7 @@ def requests(frame: Frame, keys: tuple[Any, ...], *, full: bool) -> list[Any]:
     found: list[Any] = [Totals(items(frame))]
     for column in frame.columns if full else frame.columns[-1:]:
         found += _about(frame, column, keys, full=full)
+    found += [marginals(frame)] if frame.columns else []
     return found + (moments(frame) if full else moments(frame)[1:6:2] if len(frame.columns) > 1 else [])
 
 
@@ -164,6 +166,18 @@ def items(frame: Frame) -> tuple[Item, ...]:
     found = [Item("rows"), Item("units")]
     found += [Item(what, column.name) for column in frame.columns for what in ("rows", "sum", "coarse", "squares")]
     return (*found, *(Item("counted", index=i) for i in range(len(frame.counted))))
+
+
+def marginals(frame: Frame) -> Marginals:
+    """Cells of the first columns, alone and crossed; people in equal parts where that is whole, and nulls in a cell with others."""
+    axes = []
+    for column in frame.columns[:3]:
+        width = column.grid().width
+        edges = tuple(sorted({0, width // 3, width - width // 3, width}))
+        axes.append(Axis(column.name, edges, (*range(len(edges) - 1), 0)))
+    sets = [(i,) for i in range(len(axes))] + [(i, j) for j in range(len(axes)) for i in range(j)] + [tuple(range(len(axes)))]
+    most = frame.unit.max_rows
+    return Marginals(tuple(axes), tuple(dict.fromkeys(sets)), person_unit(most) if most <= MOST_ROWS else 1)
 
 
 def _about(frame: Frame, column: Column, keys: tuple[Any, ...], *, full: bool) -> list[Any]:

@@ -7,7 +7,7 @@ import datetime as dt
 import functools
 import hashlib
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
@@ -20,6 +20,7 @@ from sordino.schema.column import Column, coarse_shift
 from sordino.schema.frame import Frame, Join
 from sordino.schema.interval import derive
 from sordino.sensitivity.distance import canonical
+from sordino.summaries.marginal import Crossed, Marginals
 from sordino.summaries.moment import Gradient, Gram, Lengths, Outer
 from sordino.summaries.request import Window
 from sordino.summaries.totals import Clipped, GroupTotals, Item, Middle, Middles, Ranks, Rows, Sorted, Totals
@@ -203,6 +204,8 @@ class ReferenceAnswer:
             )
         if isinstance(request, Gram | Gradient | Lengths | Outer):
             return naive_moment(self.frame, request, self._keys(), [self._rows(key) for key in self._keys()])
+        if isinstance(request, Marginals):
+            return self._marginals(request)
         at = self._column(request.column)
         if isinstance(request, Clipped):
             keys = self._keys() if request.keys is None else request.keys
@@ -224,6 +227,21 @@ class ReferenceAnswer:
             chosen = (fewest(x, request.most, self.salt, share) for x, share in zip(sorted_values, shares, strict=True))
             return (Sorted(kept, len(kept)) for kept in chosen)
         return (tuple(naive_window(x.tolist(), q, request.radius, width) for q in request.q) for x in sorted_values)
+
+    def _marginals(self, request: Marginals) -> Crossed:
+        rows = [row for group in self.groups.values() for row in group]
+        held = Counter(row[0] for row in rows)
+        tables = [np.zeros(request.shape(chosen), np.int64) for chosen in request.sets]
+        for row in rows:
+            places = []
+            for axis in request.axes:
+                step = row[2][self._column(axis.column)]
+                found = step if axis.edges is None or step is None else place(step, axis.edges)
+                places.append(axis.cells[-1 if found is None else found])
+            share = request.parts if self.frame.unit_column is None or request.parts == 1 else request.parts // held[row[0]]
+            for table, chosen in zip(tables, request.sets, strict=True):
+                table[tuple(places[i] for i in chosen)] += share
+        return Crossed(tuple(tables))
 
     def _total(self, item: Item, rows: list[Row]) -> int:
         if item.what == "units":

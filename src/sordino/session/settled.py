@@ -31,6 +31,7 @@ from sordino.statistics.budget_split import THRIFTY
 from sordino.statistics.ends import IntervalStep
 from sordino.statistics.port import Groups
 from sordino.summaries import Draw
+from sordino.summaries.marginal import Crossed, Marginals
 from sordino.summaries.moment import Gradient, Gram, Lengths, Outer, Products, Sizes, Slope
 from sordino.summaries.totals import Clipped, GroupTotals, Middles, Ranks, Rows, Sorted, Totals, middle, rank_window
 
@@ -63,6 +64,8 @@ class Nobody:
             return iter([tuple(rank_window(nothing, q, request.radius, 0, width) for q in request.q)])
         if isinstance(request, Rows):
             return iter([Sorted(np.empty(0, np.int64), 0)])
+        if isinstance(request, Marginals):
+            return Crossed(tuple(np.zeros(request.shape(chosen), np.int64) for chosen in request.sets))
         if isinstance(request, Gram | Gradient | Lengths | Outer):
             groups, size = (() if self.frame.by else ((),)), request.size if isinstance(request, Gradient | Outer) else len(request.terms)
             if isinstance(request, Lengths):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from sordino.session.description import Describing
     from sordino.session.gram import MomentsQuery
     from sordino.session.query import Query
+    from sordino.session.shared import Shared
+    from sordino.session.sharing import Sharing
 
 __all__ = ["TableVerbs", "Verbs"]
 
@@ -169,6 +171,25 @@ class TableVerbs(Verbs["Query"]):
         from sordino.session.gram import MomentsQuery
 
         return MomentsQuery(self._ask(statistics.gram(list(columns))))
+
+    def sharing(self, **options: Any) -> Sharing:
+        """A table of nobody to share, before it is paid for: `.preview()` says what each price buys. Options are those of `share`."""
+        from sordino.session.sharing import sharing
+
+        return sharing(self._rows(), **options)
+
+    def share(
+        self, *, epsilon: Any = None, delta: Any = None, rho: Any = None, fresh: bool = False, analyst: str | None = None,
+        request: str | None = None, progress: Callable[[float], None] | None = None, **options: Any,
+    ) -> Shared:  # fmt: skip
+        """A table of nobody that resembles this one, with a paid error for every pair and triple of its columns; one charge.
+
+        columns= names those to share (all), method= is "adaptive", "tree" (a second) or "given", workload= the sets that matter (2: all
+        pairs), target= a column to be predicted, bins= cells of numbers, weight= "person" or "row", rows= how many, forbid= conditions
+        no row fulfils.
+        """
+        asked = self.sharing(**options)
+        return asked.release(epsilon=epsilon, delta=delta, rho=rho, fresh=fresh, analyst=analyst, request=request, progress=progress)
 
     def apply(self, statistic: Custom, column: str, *, propose: Any = None, otherwise: str = "refuse") -> Query:
         """A statistic of your own, made with `sd.statistic`; `propose` and `otherwise` are for mechanism="ptr"."""

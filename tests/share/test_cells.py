@@ -1,0 +1,85 @@
+"""Cells: every value has one, whatever was drawn they join to a partition, and a number of a cell is a value of the column again."""
+
+from __future__ import annotations
+
+import datetime as dt
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from sordino.errors import QueryError
+from sordino.schema.column import Column
+from sordino.share.cells import BINS, Cells, joined, nearest_law
+
+KINDS = {
+    "listed": Cells.of(Column("c", "cat", keys=("a", "b", "c", "d"))),
+    "one": Cells.of(Column("c", "cat", keys=("a",))),
+    "none": Cells.of(Column("c", "cat"), keys=()),
+    "truth": Cells.of(Column("c", "bool")),
+    "short": Cells.of(Column("c", "int", (3, 9))),
+    "two": Cells.of(Column("c", "int", (0, 1))),
+    "long": Cells.of(Column("c", "int", (0, 10**6))),
+    "float": Cells.of(Column("c", "float", (0, 1), resolution=Fraction(1, 1000))),
+    "date": Cells.of(Column("c", "date", (dt.date(2020, 1, 1), dt.date(2020, 12, 31)))),
+    "bins": Cells.of(Column("c", "int", (0, 100)), [0, 10, 50, 100]),
+    "spikes": Cells.of(Column("c", "int", (0, 10**6)), {"bins": 8, "spikes": [0]}),
+}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_whatever_was_drawn_the_cells_are_a_partition_with_a_law_inside_each(name):
+    cells, rng = KINDS[name], np.random.default_rng(1)
+    for sigma in (1.0, 30.0, 1e6):
+        for scale in (0.0, 10.0, 1e5):
+            for sign in (1, -1):
+                found = joined(cells, np.round(sign * rng.exponential(1, cells.places) * scale + rng.normal(0, sigma, cells.places)), sigma)
+                assert len(found.cells) == cells.places
+                assert set(found.cells) == set(range(found.size))
+                assert found.inside.min() >= 0
+                assert np.allclose(found.summed(found.inside), 1)
+                axis = cells.axis(found.cells)
+                assert axis.size == found.size
+                assert len(axis.cells) == (cells.places if axis.edges is None else len(axis.edges))
+                chance = rng.random(50)
+                fine = found.fine(rng.integers(0, found.size, 50), chance)
+                values = cells.decoded(fine, chance)
+                assert all(v is None or not cells.edges or _inside(cells, v) for v in values)
+
+
+def _inside(cells, value):
+    low, high = cells.column.bounds
+    return low <= value <= high
+
+
+def test_a_long_range_is_joined_to_a_few_intervals_of_many_rows_and_a_spike_stays_alone():
+    cells, rng = KINDS["long"], np.random.default_rng(2)
+    values = np.concatenate([np.zeros(3_000), np.exp(rng.normal(10, 1, 7_000)).clip(0, 10**6)]).astype(int)
+    places = np.searchsorted(cells.edges, values, side="right") - 1
+    found = joined(cells, np.bincount(places, minlength=cells.places).astype(float), 10.0)
+    assert 8 <= found.size <= BINS + 2
+    assert found.cells.count(found.cells[0]) == 1, "zero"
+
+
+def test_null_and_other_that_hardly_occur_do_not_occur():
+    found = joined(KINDS["listed"], np.array([500.0, 300.0, 200.0, 100.0, 12.0, -3.0]), 10.0)
+    assert found.inside[4] == found.inside[5] == 0
+    kept = joined(KINDS["listed"], np.array([500.0, 300.0, 200.0, 100.0, 80.0, 90.0]), 10.0)
+    assert kept.size == 6
+
+
+def test_the_law_nearest_to_noisy_counts():
+    assert nearest_law(np.array([3.0, 1.0])).tolist() == [0.75, 0.25]
+    assert nearest_law(np.array([3.0, -1.0])).tolist() == [1.0, 0.0]
+    assert nearest_law(np.array([-5.0, -9.0])).tolist() == [1.0, 0.0]
+
+
+def test_what_has_no_cells_is_refused_with_a_fix():
+    with pytest.raises(QueryError, match="no cells"):
+        Cells.of(Column("c", "id"))
+    with pytest.raises(QueryError, match="no public bounds"):
+        Cells.of(Column("c", "int"))
+    with pytest.raises(QueryError, match="ascend"):
+        Cells.of(Column("c", "int", (0, 100)), [50, 10])
+    with pytest.raises(QueryError, match="lists"):
+        Cells.of(Column("c", "cat", keys=tuple(map(str, range(1_001)))))
