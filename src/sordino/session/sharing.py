@@ -17,9 +17,11 @@ import numpy as np
 
 from sordino.errors import QueryError
 from sordino.ledger import Asked, AskedLimits, Balance, Entry
-from sordino.plan.recall import recall_key
+from sordino.plan.recall import frame as rows_frame
+from sordino.plan.recall import question, recall_key
 from sordino.privacy.cost import Cost
 from sordino.privacy.number import as_delta, as_epsilon, as_positive, shown
+from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
 from sordino.schema.expression import And, IsNull, Not, Or, Predicate, names
 from sordino.schema.frame import Frame
@@ -85,35 +87,41 @@ class Sharing:
     @cached_property
     def words(self) -> dict[str, Any]:
         """The question without its price."""
-        table, asked = self.query.table, self.query.asked
-        unit = table.unit
         cells = {
             column.name: {"private": True, "text": column.max_length} if known is None else known.words()
             for column, known in zip(self.columns, self.cells, strict=True)
         }
+        rows = self.query.alone(n=count())
         return {
-            "share": self.method, "table": asked.table, "columns": cells, "bins": {name: str(b) for name, b in self.bins.items()},
-            "where": None if asked.where is None else canonical(asked.where),
+            "share": self.method, "rows of": question(rows.asked, rows.table.unit, fold_ids=rows.table.fold_ids), "columns": cells,
+            "bins": {name: str(b) for name, b in self.bins.items()}, "nulls": {column.name: str(column.nulls) for column in self.columns},
             "workload": [[list(c), w] for c, w in sorted(self.workload.items())], "weight": self.weight, "target": self.target,
             "rows": self.rows, "forbid": [canonical(rule) for rule in self.rules], "rounds": self.fixed,
-            "unit": unit.column, "fold_ids": table.fold_ids, "relation": unit.relation.value, "max_rows": unit.max_rows,
-            "nulls": {column.name: str(column.nulls) for column in self.columns},
         }  # fmt: skip
+
+    @cached_property
+    def base(self) -> Frame:
+        """The rows of the question, as a count of them would look at them."""
+        table = self.query.table
+        return rows_frame(self.query.alone(n=count()).asked, table.unit, fold_ids=table.fold_ids)
+
+    @property
+    def unit(self) -> PrivacyUnit:
+        return self.base.unit
 
     @cached_property
     def asked(self) -> Asked:
         table = self.query.table
-        return Asked(recall_key(table.dataset, table.version, self.words), limits=AskedLimits.of(table.unit))
+        return Asked(recall_key(table.dataset, table.version, self.words), limits=AskedLimits.of(self.unit))
 
     def frame(self, columns: tuple[Column, ...], by: tuple[Column, ...] = ()) -> Frame:
         """The rows of the question with these columns; rows that break a rule are dropped like those a filter drops."""
-        table, asked = self.query.table, self.query.asked
-        where = asked.where
+        where = self.query.asked.where
         kept = [Or((Not(rule), *(IsNull(name) for name in names(rule)))) for rule in self.rules]
-        whole: Predicate | None = And((*([where] if where is not None else []), *kept)) if kept else where
-        unit = None if table.unit.column is None else asked.columns[table.unit.column]
-        fitted = None if whole is None else fit_predicate(whole, where)
-        return Frame(table.unit, unit, table.fold_ids, fitted, by=by, columns=columns, joins=asked.joins)
+        if not kept:
+            return replace(self.base, by=by, columns=columns)
+        whole = And((*([where] if where is not None else []), *kept))
+        return replace(self.base, by=by, columns=columns, where=fit_predicate(whole, where))
 
     def plan(self, epsilon: Any = None, delta: Any = None, *, rho: Any = None) -> SharePlan:
         """What would be charged and asked at a price: public facts only."""
@@ -129,7 +137,7 @@ class Sharing:
             what = "a shared table is drawn with Gaussian noise, which takes a delta, and the budget has none."
             raise QueryError("SRD-102", what, "Give the budget a delta such as 1e-6.")
         named = self._naming(price, offered)
-        unit = table.unit
+        unit = self.unit
         person = self.weight == "person"
         parts = person_unit(min(unit.max_rows, MOST_ROWS)) if person else 1
         sizes = [min(max(c.places - 1 - c.other, 1), JOINED) if c is not None else JOINED for c in self.cells]
@@ -158,8 +166,8 @@ class Sharing:
         private = [i for i, cells in enumerate(self.cells) if cells is None]
         if not private:
             return {}
-        unit, each = self.query.table.unit, len(private)
-        context = Context(unit=unit, columns=dict(self.query.asked.columns), grouped=True, filtered=True, keys=None)
+        each = len(private)
+        context = Context(unit=self.unit, columns=dict(self.query.asked.columns), grouped=True, filtered=True, keys=None)
         return {i: Keys(min(epsilon, Fraction(1)) * NAMING / each, delta / 2 / each, context) for i in private}
 
     def preview(self, epsilons: Any = ("0.1", "0.5", "1", "2", "5"), *, delta: Any = None) -> Any:
@@ -276,7 +284,7 @@ class SharePlan:
 
     def _card(self, cells: tuple[Cells, ...], outcome: Outcome, id: str, balance: Balance) -> Card:
         table, schedule, ask = self.question.query.table, self.schedule, self.question
-        unit = table.unit
+        unit = ask.unit
         limits = {"max_rows": unit.max_rows, "counted": "each person once" if ask.weight == "person" else "each row"}
         spent = {"epsilon": balance.spent, "delta": balance.spent_delta, "cap": balance.cap, "cap delta": balance.cap_delta}
         places = [", ".join(cells[i].column.name for i in clique) for clique, _ in outcome.chosen]
@@ -342,7 +350,8 @@ def sharing(
     forbid: Sequence[str] = (), rounds: int | None = None,
 ) -> Sharing:  # fmt: skip
     """The question from the caller's words, with a fix for whatever does not fit."""
-    asked, unit = query.asked, query.table.unit
+    asked = query.asked
+    unit = rows_frame(query.alone(n=count()).asked, query.table.unit).unit if not asked.by else query.table.unit
     if asked.by or asked.statistics:
         raise QueryError("SRD-208", "a shared table has no groups and no statistics.", "Share a table, or the rows a where() keeps.")
     known = {name: c for name, c in asked.narrowed.items() if name != unit.column}
