@@ -260,3 +260,22 @@ def test_a_file_that_cannot_be_written_is_said_to_the_owner(tmp_path):
         set_purse(str(tmp_path / "absent.toml"), "amina", "1")
     assert "amina = { epsilon = 2 }" in file.read_text(encoding="utf-8")
     assert not list(tmp_path.glob(".*toml*"))
+
+
+def test_an_analyst_withdraws_an_ask_that_waits_and_nobody_elses(tmp_path):
+    hall = Visitor(write(tmp_path, approve="approve_above = 0.3"))
+    try:
+        amina, bela, boss = hall.token("amina"), hall.token("bela"), hall.token("boss", "owner")
+        sql = "SELECT COUNT(*) AS n FROM admissions"
+        assert hall.pay(amina, sql, "k", epsilon="0.4").status_code == 402
+        id = hall.ask("GET", "/v1/approvals", amina).json()[0]["id"]
+        said = {"json": {"verdict": "withdrawn"}}
+        assert hall.ask("POST", f"/v1/approvals/{id}", bela, **said).status_code == 404
+        assert hall.ask("POST", f"/v1/approvals/{id}", boss, **said).status_code == 404, "an owner refuses, and withdraws nothing"
+        assert hall.ask("POST", f"/v1/approvals/{id}", amina, json={"verdict": "approved"}).status_code == 403
+        assert hall.ask("POST", f"/v1/approvals/{id}", amina, **said).json()["state"] == "withdrawn"
+        assert hall.ask("POST", f"/v1/approvals/{id}", boss, json={"verdict": "approved"}).status_code == 409
+        assert hall.pay(amina, sql, "k", epsilon="0.4").json()["code"] == "SRD-605"
+        assert hall.spent(boss) == 0
+    finally:
+        hall.close()

@@ -175,9 +175,20 @@ def browse(world: World) -> None:
     assert post("/pay", **dear).headers["location"].startswith("/releases/")
     world.ask("GET", "/approvals")
     post("/owner/approvals", form=known["form"], id="x", verdict="approved")
+    post("/approvals", form=known["form"], id="x")
     post("/owner/purses", form=known["form"], name="amina", epsilon="3")
     post("/pay", **{**known, "key": "f" * 32, "within": "", "epsilon": "49", "fresh": "1", "at_most": ""})
-    for path in ("/", "/learn/median.html", "/risk?column=age", "/static/look.css"):
+    for path in (
+        "/",
+        "/learn/median.html",
+        "/risk?column=age",
+        "/static/look.css",
+        "/healthz",
+        "/readyz",
+        "/metrics",
+        "/api",
+        "/owner/archive",
+    ):
         world.ask("GET", path)
     world.ask("GET", "/owner/fit?run=1")
     for path in ("/ask?sql=SELECT+1", "/ask?build=1", "/history", "/owner", "/risk", "/learn", "/nothing", "/releases/none", "/datasets"):

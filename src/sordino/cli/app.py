@@ -17,7 +17,7 @@ from sordino.cli.declare import configs, fit, import_files, init
 from sordino.cli.installation import demo, doctor, explain
 from sordino.cli.lab import attacks, audit
 from sordino.cli.ledger import books
-from sordino.cli.serve import learn, serve, tokens
+from sordino.cli.serve import archive_dataset, learn, restore_archive, serve, tokens
 from sordino.cli.survey import surveys
 from sordino.errors import QueryError, SordinoError, not_installed
 
@@ -28,8 +28,12 @@ app = typer.Typer(
     name="sordino", help="Private answers about a sensitive table: price first, answer once.", epilog=EPILOG, no_args_is_help=True,
     pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]}, rich_markup_mode=None,
 )  # fmt: skip
-for verb in (demo, init, fit, import_files, check, preview, query, describe, budget, card, audit, serve, learn, doctor, explain):
-    app.command("import" if verb is import_files else None)(verb)
+NAMES = {import_files: "import", archive_dataset: "archive", restore_archive: "restore"}
+for verb in (
+    demo, init, fit, import_files, check, preview, query, describe, budget, card, audit, serve, archive_dataset, restore_archive, learn,
+    doctor, explain,
+):  # fmt: skip
+    app.command(NAMES.get(verb))(verb)
 app.add_typer(books, name="ledger")
 app.add_typer(configs, name="config")
 app.add_typer(attacks, name="attack")

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
+import re
+import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,9 +18,12 @@ import typer
 
 from sordino.cli.console import door
 from sordino.cli.declare import imported, near
-from sordino.errors import QueryError
+from sordino.errors import QueryError, SordinoError
 
-__all__ = ["learn", "serve", "tokens"]
+__all__ = ["archive_dataset", "learn", "restore_archive", "serve", "tokens"]
+
+AGAIN = 10  # times a process may be started anew
+REFUSED = 5  # what a process says that cannot serve these files
 
 tokens = typer.Typer(help="Who may ask the server: add, list, revoke.", no_args_is_help=True)
 Host = Annotated[str, typer.Option(help="The address to listen on.")]
@@ -31,6 +38,8 @@ def serve(
     key: Annotated[Path | None, typer.Option(help="Its private key.")] = None,
     behind_https: Annotated[bool, typer.Option(help="A proxy in front speaks https; listen in the clear.")] = False,
     log: Annotated[Path | None, typer.Option(help="The owner's log, one JSON object a line; standard error without it.")] = None,
+    workers: Annotated[int, typer.Option(help="Processes that share the work.", min=1, max=64)] = 1,
+    prefix: Annotated[str, typer.Option(help="The path under which a proxy shows the server, such as /sordino.")] = "",
 ) -> None:
     """Serve datasets over HTTP, with pages for people. Analysts need a token: sordino token add NAME.
 
@@ -38,7 +47,9 @@ def serve(
 
     Example: sordino serve hospital.toml
     """
+    from sordino.plan.dataset import read_dataset
     from sordino.server.app import create_app
+    from sordino.server.deadline import Deadlines
 
     if not (_loopback(host) or behind_https or (certificate and key)):
         fix = "Give --certificate and --key, or put a proxy in front and say --behind-https."
@@ -47,15 +58,56 @@ def serve(
         door.note("nobody has a token yet: sordino token add NAME")
     made = [item for file in files or [door.dataset()] for item in imported(file) if item["done"] == "imported"]
     _write_log(log)
-    app = create_app(files or [door.dataset()])
-    for name, deadlines in app.app.app.state.house.deadlines.items():
+    if prefix and not re.fullmatch(r"(/[A-Za-z0-9._~-]+)+", prefix):
+        raise QueryError("SRD-103", f"{prefix!r:.80} is no path.", "Give one such as /sordino, without a slash at its end.")
+    settings: dict[str, Any] = {"prefix": prefix, "https": behind_https or bool(certificate), "workers": workers}
+    named = files or [door.dataset()]
+    made_app = partial(create_app, named, **settings)
+    app = made_app() if workers == 1 else made_app  # several processes open their datasets each for itself
+    for name, deadlines in ((declared.name, Deadlines(declared)) for declared in map(read_dataset, named)):
         for said in deadlines.undeclared:
             door.note(f"{name}: {said}; measure and declare it: sordino check --time")
         if deadlines.pause.paused:
             door.note(f"{name} takes no new releases: {deadlines.pause.why}; raise deadline_ms above {deadlines.pause.deadline_ms}")
     tls: dict[str, Any] = {"ssl_certfile": str(certificate), "ssl_keyfile": str(key)} if certificate and key else {}
     notes = [f"imported {item['table']} into {near(item['file'])}" for item in made]
-    _run(app, host, port, "datasets", notes=notes, **tls)
+    _run(app, host, port, f"{prefix[1:]}/datasets" if prefix else "datasets", notes=notes, workers=workers, **tls)
+
+
+def archive_dataset(
+    file: Annotated[Path, typer.Argument(help="The zip to write; it must not be there yet.")],
+) -> None:
+    """Write everything an owner must keep into one file: declaration, book, witness, tokens, approvals. No row of the data is in it.
+
+    Example: sordino archive hospital-2025-11-16.zip --config hospital.toml
+    """
+    from sordino.server.archive import archive
+
+    with door.opened() as data:
+        content = archive(data)
+    try:
+        with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "wb") as made:
+            made.write(content)
+            made.flush()
+            os.fsync(made.fileno())
+    except FileExistsError:
+        raise QueryError("SRD-204", f"{file} is there already.", "Give another name: an archive is never written over.") from None
+    door.say(f"wrote {file}", {"wrote": str(file), "bytes": len(content)})
+
+
+def restore_archive(
+    file: Annotated[Path, typer.Argument(help="An archive made by sordino archive.")],
+    folder: Annotated[Path, typer.Argument(help="Where to put its files; none of them may be there.")],
+) -> None:
+    """Put the files of an archive back. Then put the data beside them, and let the book be verified or adopted.
+
+    Example: sordino restore hospital-2025-11-16.zip restored
+    """
+    from sordino.server.archive import restore
+
+    written = restore(file, folder)
+    door.say("\n".join(f"wrote {folder / name}" for name in written), {"folder": str(folder), "files": written})
+    door.note("Put the data beside them; then: sordino ledger verify, and sordino ledger adopt if the book is older than its witness.")
 
 
 def learn(
@@ -79,10 +131,10 @@ def learn(
     _run(create_classroom(), host, port, "learn/index.html", browse=browse)
 
 
-def _run(app: Any, host: str, port: int, path: str, *, browse: bool = False, notes: Sequence[str] = (), **tls: Any) -> None:
+def _run(
+    app: Any, host: str, port: int, path: str, *, browse: bool = False, notes: Sequence[str] = (), workers: int = 1, **tls: Any
+) -> None:
     import socket
-
-    import uvicorn
 
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -98,10 +150,65 @@ def _run(app: Any, host: str, port: int, path: str, *, browse: bool = False, not
             import webbrowser
 
             webbrowser.open(address)
-        sys.setswitchinterval(0.001)  # releases compute in threads, and whoever asks for a price list should not wait for theirs
-        # the access log would hold whole plans, and the header names the software: neither leaves
-        settings = uvicorn.Config(app, access_log=False, log_level="warning", server_header=False, limit_concurrency=512, **tls)
-        uvicorn.Server(settings).run([listener])
+        if workers > 1:
+            _share(app, listener, workers, tls)
+        else:
+            _serve(app, listener, tls)
+
+
+def _serve(app: Any, listener: Any, tls: dict[str, Any]) -> None:
+    import uvicorn
+
+    sys.setswitchinterval(0.001)  # releases compute in threads, and whoever asks for a price list should not wait for theirs
+    # the access log would hold whole plans, and the header names the software: neither leaves
+    settings = uvicorn.Config(app, access_log=False, log_level="warning", server_header=False, limit_concurrency=512, **tls)
+    uvicorn.Server(settings).run([listener])
+
+
+def _share(made: Callable[[], Any], listener: Any, workers: int, tls: dict[str, Any]) -> None:
+    """Several processes on one listener. Each opens its datasets after the fork; one that dies is started again, a few times."""
+
+    def begin() -> int:
+        child = os.fork()
+        if child:
+            return child
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, signal.SIG_DFL)
+        code = 1
+        try:
+            _serve(made(), listener, tls)
+            code = 0
+        except SordinoError as error:
+            door.note(str(error))
+            code = REFUSED
+        finally:
+            os._exit(code)
+
+    running = {begin() for _ in range(workers)}
+    stopping = False
+
+    def stop(*_: Any) -> None:
+        nonlocal stopping
+        stopping = True
+        for child in running:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child, signal.SIGTERM)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, stop)
+    again = AGAIN * workers
+    while running:
+        try:
+            gone, status = os.wait()
+        except ChildProcessError:
+            return
+        running.discard(gone)
+        if os.waitstatus_to_exitcode(status) == REFUSED:
+            stop()
+        elif not stopping and again:
+            again -= 1
+            door.note(f"process {gone} ended; starting another")
+            running.add(begin())
 
 
 def _write_log(path: Path | None) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Annotated, Any, Literal
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Header, Path, Request
 from fastapi import Query as Said
@@ -42,13 +45,25 @@ Dataset = Annotated[str | None, Said(max_length=500, description="Which dataset;
 PlanId = Annotated[str, Path(max_length=16_000, description="What POST /v1/plans answered.")]
 Words = Annotated[str | None, Said(max_length=16_000, description="A plan that asks the same question: its labels are used.")]
 ReleaseId = Annotated[str, Path(max_length=100, description="The id of a release.")]
+Limit = Annotated[int, Said(ge=1, le=1000, description="How many at most.")]
+Cursor = Annotated[int, Said(ge=0, le=10**9, description="Where to begin: `next` of the answer before.")]
 Key = Annotated[str, Header(alias="Idempotency-Key", min_length=1, max_length=200, pattern=r"^[\x21-\x7e]+$")]
 
 ENDS: dict[str, bool] = {"true": True, "false": False}  # `interval` as an address spells it
 
 
-def answer(content: Any, status: int = 200) -> Response:
-    return Response(as_json(content), status, media_type="application/json")
+def answer(content: Any, status: int = 200, **headers: str) -> Response:
+    return Response(as_json(content), status, headers, media_type="application/json")
+
+
+def paged(request: Request, rows: Sequence[Any], limit: int, cursor: int) -> tuple[Sequence[Any], int | None, dict[str, str]]:
+    """A stretch of a list, where the next one begins, and a Link to it."""
+    after = cursor + limit if cursor + limit < len(rows) else None
+    if after is None:
+        return rows[cursor : cursor + limit], None, {}
+    words = dict(request.query_params) | {"limit": str(limit), "cursor": str(after)}
+    link = f'<{request.scope.get("base", "")}{request.url.path}?{urlencode(words)}>; rel="next"'
+    return rows[cursor : cursor + limit], after, {"Link": link}
 
 
 def released(release: Release, *, paid: bool | None = None, sealed: bytes | None = None) -> Response:
@@ -149,33 +164,38 @@ def routes(house: House, desk: Desk, worker: Worker) -> APIRouter:
         return answer(await worker.free(balance_of, name, opened, who(request)))
 
     @api.get("/approvals", response_model=list[Waiting], responses=errors())
-    async def approvals(request: Request, dataset: Dataset = None) -> Response:
+    async def approvals(request: Request, dataset: Dataset = None, limit: Limit = 1000, cursor: Cursor = 0) -> Response:
         """Asks above the owner's threshold and what became of them: an analyst's own, or everybody's for owners."""
         name, _ = house.dataset(who(request), dataset)
-        return answer([asdict(asked) for asked in await worker.free(house.approvals, who(request), name)])
+        asks, _, link = paged(request, await worker.free(house.approvals, who(request), name), limit, cursor)
+        return answer([asdict(asked) for asked in asks], 200, **link)
 
     @api.post("/approvals/{id}", response_model=Waiting, responses=errors(409))
     async def decide(request: Request, id: ReleaseId, body: VerdictBody, dataset: Dataset = None) -> Response:
-        """Approve or refuse an ask. For owners. Approved, it is charged when its analyst sends it again, once, at most at that price."""
-        owner_only(who(request))
+        """Approve or refuse an ask, for owners; withdraw one's own. Approved, it is charged when its analyst sends it again, once."""
+        if body.verdict != "withdrawn":
+            owner_only(who(request))
         name, opened = house.dataset(who(request), dataset)
-        said = await worker.free(verdict, Approvals.beside(opened.declared.path), opened.ledger, name, id, body.verdict)
+        said = await worker.free(
+            partial(verdict, by=who(request)), Approvals.beside(opened.declared.path), opened.ledger, name, id, body.verdict
+        )
         request.scope["said"] = {"approval": said.id, "verdict": said.state}
         return answer(asdict(said))
 
     @api.get("/ledger", response_model=Listed, responses=errors())
-    async def ledger(request: Request, dataset: Dataset = None) -> Response:
-        """Every charge, and whether the chain holds. For owners."""
+    async def ledger(request: Request, dataset: Dataset = None, limit: Limit = 1000, cursor: Cursor = 0) -> Response:
+        """Every charge, oldest first, and whether the chain holds. For owners. `next` is the cursor of what follows, also as a Link."""
         owner_only(who(request))
         name, opened = house.dataset(who(request), dataset)
-        entries = await worker.free(house.entries, name)
+        entries, after, link = paged(request, await worker.free(house.entries, name), limit, cursor)
         check = await worker.free(opened.ledger.verify)
         rows = [
             {"id": e.id, "state": e.state, "analyst": e.analyst, "cost": None if e.cost is None else e.cost.to_dict(),
-             "charged": {"loss": str(e.charged.loss), "delta": str(e.charged.delta)}, "request": e.request}
+             "charged": {"loss": str(e.charged.loss), "delta": str(e.charged.delta)}, "request": e.request, "at": e.at}
             for e in entries
         ]  # fmt: skip
         head = opened.ledger.head.hash.hex()
-        return answer({"dataset": name, "verified": bool(check), "chain": str(check), "head": head, "entries": rows})
+        found = {"dataset": name, "verified": bool(check), "chain": str(check), "head": head, "entries": rows, "next": after}
+        return answer(found, 200, **link)
 
     return api

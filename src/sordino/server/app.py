@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -25,6 +26,8 @@ from sordino.server.auth import Guard, Tokens
 from sordino.server.classroom import Rooms, lessons
 from sordino.server.clock import Clock, Intake, Wall
 from sordino.server.datasets import House
+from sordino.server.documentation import documentation
+from sordino.server.health import Counts, health
 from sordino.server.login import Login, Visits
 from sordino.server.owner_page import owner_pages
 from sordino.server.problem import Refusal, Unfinished, problem, record
@@ -32,6 +35,7 @@ from sordino.server.rate_limit import Buckets
 from sordino.server.release_request import Desk
 from sordino.server.result_page import result_pages
 from sordino.server.risk_page import risk_pages
+from sordino.server.sessions import Sessions, Turns
 from sordino.server.templates import HERE, problem_page
 from sordino.server.wire import Problem
 from sordino.server.worker import Worker
@@ -41,6 +45,7 @@ from sordino.session.open_dataset import Opened, open_dataset
 __all__ = ["ServerLimits", "create_app", "create_classroom"]
 
 Where = str | os.PathLike[str]
+LONGEST = 4_000  # characters of an address one comes back to after logging in
 
 
 @dataclass(frozen=True)
@@ -60,8 +65,14 @@ def create_app(
     execute: Callable[..., bytes] | None = None,
     clock: Clock | None = None,
     limits: ServerLimits | None = None,
+    prefix: str = "",
+    https: bool = False,
+    workers: int = 1,
 ) -> Any:
     """The server of one or more dataset files. Tokens are those beside the first file.
+
+    `prefix` is the path under which a proxy shows the server, `https` whether browsers come by https, `workers` how many processes like
+    this one share the work: then turns and sessions are kept in files, and each has its part of the rate.
 
     `execute` and `clock` are for tests that pin draws and time; no flag, environment variable or header reaches them.
     """
@@ -69,8 +80,10 @@ def create_app(
     opened = _opened(files)
     limits, clock = limits or ServerLimits(), clock or Wall()
     house, worker = House(opened, clock, limits.deadline), Worker(limits.thinking)
-    desk = Desk(clock, execute or charge_look_draw, limits.patience, house.sealed)
-    tokens, buckets = Tokens.beside(files[0]), Buckets(clock, limits.rate, limits.burst)
+    turns = Turns.beside(files[0]) if workers > 1 else None
+    desk = Desk(clock, execute or charge_look_draw, limits.patience, house.sealed, turns)
+    tokens, buckets = Tokens.beside(files[0]), Buckets(clock, limits.rate / workers, max(1.0, limits.burst / workers))
+    counts = Counts()
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
@@ -87,16 +100,18 @@ def create_app(
         record("stopped", datasets=list(opened))
 
     app = FastAPI(title="Sordino", version="1", docs_url=None, redoc_url=None, openapi_url="/v1/openapi.json", lifespan=life)
-    visits = Visits(tokens, buckets, clock)
+    visits = Visits(tokens, buckets, clock, Sessions.beside(files[0]))
+    app.include_router(health(house, worker, tokens, counts))
+    app.include_router(documentation(lambda: _document(app, prefix), visits))
     app.include_router(routes(house, desk, worker))
     app.include_router(pages(house, desk, worker, visits))
     app.include_router(result_pages(house, worker, visits))
     app.include_router(owner_pages(house, worker, visits, tokens))
     app.include_router(risk_pages(house, worker, visits))
     _classroom(app)
-    app.openapi = lambda: _document(app)  # type: ignore[method-assign]
+    app.openapi = lambda: _document(app, prefix)  # type: ignore[method-assign]
     app.state.house, app.state.desk = house, desk
-    return Intake(Guard(app, tokens, buckets), record, desk.quiet)
+    return Intake(Guard(app, tokens, buckets), record, desk.quiet, counts.answered, prefix.rstrip("/"), https)
 
 
 def _opened(files: Sequence[Where]) -> dict[str, Opened]:
@@ -120,7 +135,9 @@ def _opened(files: Sequence[Where]) -> dict[str, Opened]:
 async def _login(request: Request, _: Exception) -> Response:
     if request.headers.get("hx-request") == "true":  # a part of a page cannot be the door
         return Response(status_code=204, headers={"HX-Redirect": "/login"})
-    return RedirectResponse("/login", 303)
+    wanted = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    back = f"?{urlencode({'next': wanted})}" if request.method == "GET" and wanted != "/" and len(wanted) < LONGEST else ""
+    return RedirectResponse(f"/login{back}", 303)
 
 
 async def _sordino(request: Request, error: Exception) -> Response:
@@ -131,6 +148,7 @@ async def _sordino(request: Request, error: Exception) -> Response:
 
 def _told(request: Request, error: SordinoError) -> Response:
     """JSON for programs, a page for people."""
+    request.scope["code"] = error.code
     return problem(error) if request.url.path.startswith("/v1/") else problem_page(request, error)
 
 
@@ -151,12 +169,14 @@ async def _http(request: Request, error: Exception) -> Response:
     return _told(request, Refusal(status, code, what, "/v1/openapi.json lists every address of the API.", **headers))
 
 
-def _document(app: FastAPI) -> dict[str, Any]:
+def _document(app: FastAPI, prefix: str = "") -> dict[str, Any]:
     """The OpenAPI document, with the shape of problems and without the framework's own idea of them."""
     if app.openapi_schema is None:
         made = get_openapi(title=app.title, version=app.version, routes=app.routes, description=__doc__ or "")
         shapes = made.setdefault("components", {}).setdefault("schemas", {})
         shapes["Problem"] = Problem.model_json_schema()
+        if prefix:
+            made["servers"] = [{"url": prefix}]
         for name in ("HTTPValidationError", "ValidationError"):
             shapes.pop(name, None)
         app.openapi_schema = made

@@ -22,7 +22,7 @@ from sordino.server.problem import Refusal
 
 __all__ = ["STATES", "Approval", "Approvals"]
 
-STATES = ("pending", "approved", "refused")
+STATES = ("pending", "approved", "refused", "withdrawn")  # the last by its own analyst
 MOST = 100  # asks of one analyst that may wait at a time
 TABLE = """CREATE TABLE IF NOT EXISTS approval (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, dataset TEXT NOT NULL,
 analyst TEXT NOT NULL, request TEXT NOT NULL, plan TEXT NOT NULL, wish TEXT NOT NULL, mark TEXT NOT NULL,

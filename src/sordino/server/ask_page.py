@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -12,11 +13,13 @@ from starlette.responses import RedirectResponse, Response
 
 from sordino.errors import QueryError, SordinoError
 from sordino.server.api import balance_of
+from sordino.server.approval import Approvals
 from sordino.server.builder import OPERATORS, STATISTICS, BuiltQuestion, unbuilt
 from sordino.server.datasets import House, PlannedQuestion
 from sordino.server.login import Visits
 from sordino.server.price_card import Wished, number, price_card
 from sordino.server.release_request import Desk, Errand, Wish
+from sordino.server.rules import verdict
 from sordino.server.templates import page
 from sordino.server.worker import Worker
 from sordino.session.preview import EPSILONS
@@ -38,7 +41,7 @@ def pages(house: House, desk: Desk, worker: Worker, visits: Visits) -> APIRouter
 
     @web.get("/login")
     async def login(request: Request) -> Response:
-        return page("login.html", request, wrong=False)
+        return page("login.html", request, wrong=False, wanted=request.query_params.get("next", ""))
 
     web.add_api_route("/login", visits.enter, methods=["POST"])
     web.add_api_route("/logout", visits.leave, methods=["POST"])
@@ -122,6 +125,16 @@ def pages(house: House, desk: Desk, worker: Worker, visits: Visits) -> APIRouter
         asks = [{"sql": PlannedQuestion.of(asked.plan).sql, "asked": asked} for asked in await worker.free(house.approvals, person, name)]
         names = list(house.seen_by(person))
         return page("approvals.html", request, dataset=name, names=names, asks=asks, above=opened.declared.approve_above)
+
+    @web.post("/approvals")
+    async def withdraw(request: Request) -> Response:
+        """Take back an ask of one's own that still waits."""
+        visit, fields = await visits.posted(request)
+        name, opened = house.dataset(visit.person, fields.get("dataset"))
+        queue = Approvals.beside(opened.declared.path)
+        said = await worker.free(partial(verdict, by=visit.person), queue, opened.ledger, name, fields.get("id", ""), "withdrawn")
+        request.scope["said"] = {"approval": said.id, "verdict": said.state}
+        return RedirectResponse(f"/approvals?{urlencode({'dataset': name})}", 303)
 
     @web.get("/history")
     async def history(request: Request, dataset: str | None = None) -> Response:

@@ -20,7 +20,7 @@ from sordino.errors import QueryError, SordinoError
 from sordino.server.problem import Refusal, problem
 from sordino.server.rate_limit import Buckets
 
-__all__ = ["ROLES", "Guard", "Person", "Tokens", "admit", "digest", "owner_only"]
+__all__ = ["ROLES", "Guard", "Person", "Tokens", "admit", "bearer", "digest", "owner_only"]
 
 ROLES = ("analyst", "owner")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
@@ -156,14 +156,17 @@ class Guard:
             await self.app(scope, receive, send)
             return
         try:
-            scope["person"] = admit(self.tokens.find(_bearer(scope)), self.buckets)
+            scope["person"] = admit(self.tokens.find(bearer(scope)), self.buckets)
+            scope["rate"] = self.buckets.standing(scope["person"].name)
         except SordinoError as error:
+            scope["code"] = error.code
             await problem(error)(scope, receive, send)
             return
         await self.app(scope, receive, send)
 
 
-def _bearer(scope: Any) -> str:
+def bearer(scope: Any) -> str:
+    """The token a request shows, or nothing."""
     said = next((value for name, value in scope["headers"] if name == b"authorization"), b"").decode("latin-1")
     kind, _, token = said.partition(" ")
     return token.strip() if kind.lower() == "bearer" else ""

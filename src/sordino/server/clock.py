@@ -9,6 +9,7 @@ own under way that is the data's doing. So whatever else its analyst asks meanwh
 from __future__ import annotations
 
 import asyncio
+import secrets
 import time
 import traceback
 from collections.abc import Awaitable, Callable
@@ -52,6 +53,10 @@ HEADERS = {
 }
 
 
+HSTS = "max-age=63072000"
+KEPT = "public, max-age=3600"  # files of the look: they change with the version
+
+
 async def _at_once(_: str) -> None:
     """Where nothing is released nobody waits."""
 
@@ -63,21 +68,29 @@ class Intake:
     app: ASGIApp
     log: Callable[..., None]
     quiet: Callable[[str], Awaitable[None]] = _at_once
+    count: Callable[[Scope, str, int], None] = lambda *_: None
+    prefix: str = ""  # under which a proxy shows the server
+    https: bool = False  # browsers come by https, here or at the proxy
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        body = await self._whole(receive)
+        began, body = time.monotonic(), await self._whole(receive)
         if body is None:
             return
+        head, path = scope["method"] == "HEAD", scope["path"]
+        if self.prefix and (path == self.prefix or path.startswith(f"{self.prefix}/")):  # a proxy that does not take it off
+            path = path[len(self.prefix) :] or "/"
+        scope = {**scope, "path": path, "raw_path": path.encode(), "base": self.prefix, "id": secrets.token_hex(8)}
+        scope["method"] = "GET" if head else scope["method"]
         answer: list[Message] = []
         await self._answer(scope, body, answer)
         if (person := scope.get("person")) is not None and not scope.get("unheld"):
             await self.quiet(person.name)
-        self._record(scope, answer[0]["status"])
+        self._record(scope, answer[0]["status"], round(time.monotonic() - began, 4))
         for message in answer:
-            await send(message)
+            await send({**message, "body": b""} if head and message["type"] == "http.response.body" else message)
 
     async def _whole(self, receive: Receive) -> bytes | None:
         """The body; one byte too many if it is too large; None if it never came."""
@@ -108,8 +121,11 @@ class Intake:
 
         async def keep(message: Message) -> None:
             if message["type"] == "http.response.start":
+                message["headers"] = [(name, self._prefixed(name, value)) for name, value in message["headers"]]
                 named = {name for name, _ in message["headers"]}
-                extra = {**HEADERS, "cache-control": "no-store"} if not scope["path"].startswith("/static/") else HEADERS
+                extra = {**HEADERS, **scope.get("rate", {}), "x-request-id": scope["id"]}
+                extra |= {"strict-transport-security": HSTS} if self.https or scope.get("scheme") == "https" else {}
+                extra |= {"cache-control": KEPT if scope["path"].startswith("/static/") else "no-store"}
                 message["headers"] += [(n.encode(), v.encode()) for n, v in extra.items() if n.encode() not in named]
             answer.append(message)
 
@@ -121,13 +137,21 @@ class Intake:
                 await self.app(scope, receive, keep)
         except Exception as error:
             answer.clear()
+            scope["code"] = "SRD-507"
             place = traceback.extract_tb(error.__traceback__)[-1]
             self.log("failed", error=type(error).__name__, place=f"{place.name}, line {place.lineno}")  # its text may quote a value
             await problem(unexpected())(scope, receive, keep)
 
-    def _record(self, scope: Scope, status: int) -> None:
+    def _prefixed(self, name: bytes, value: bytes) -> bytes:
+        """Where a browser is sent, as it sees the server."""
+        here = name in (b"location", b"hx-redirect") and value.startswith(b"/") and not value.startswith(b"//")
+        return self.prefix.encode() + value if self.prefix and here else value
+
+    def _record(self, scope: Scope, status: int, seconds: float) -> None:
         route: Any = scope.get("route")
         person = scope.get("person")
         where = getattr(route, "path", None) or "no such address"
         name = None if person is None else person.name
-        self.log("answered", who=name, method=scope["method"], route=where, status=status, **scope.get("said", {}))
+        self.count(scope, where, status)
+        facts = {"id": scope["id"], "who": name, "method": scope["method"], "route": where, "status": status, "seconds": seconds}
+        self.log("answered", **facts, **({"code": scope["code"]} if "code" in scope else {}), **scope.get("said", {}))

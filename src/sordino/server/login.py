@@ -1,12 +1,12 @@
-"""Browsers: a token pasted once becomes a session in a strict cookie, and every form carries a proof that it came from here."""
+"""Browsers: a token pasted once becomes a session in a cookie, and every form carries a proof that it came from here."""
 
 from __future__ import annotations
 
 import hmac
+import re
 import secrets
-from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from hashlib import sha256
 from urllib.parse import parse_qsl
 
@@ -17,13 +17,13 @@ from sordino.server.auth import Person, Tokens, admit
 from sordino.server.clock import Clock
 from sordino.server.problem import Refusal
 from sordino.server.rate_limit import Buckets
+from sordino.server.sessions import Sessions
 from sordino.server.templates import page
 
 __all__ = ["Login", "Visit", "Visits"]
 
 COOKIE = "__Host-sordino"
 LASTS = 8 * 3600.0
-MOST = 4_096
 
 
 class Login(Exception):
@@ -44,21 +44,22 @@ class Visit:
 
 @dataclass
 class Visits:
-    """Sessions of browsers, kept in memory: a restart asks for the token again."""
+    """Sessions of browsers: kept beside the dataset file, where every process of a server finds them."""
 
     tokens: Tokens
     buckets: Buckets
     clock: Clock
-    _open: OrderedDict[str, tuple[str, float]] = field(default_factory=OrderedDict)
+    sessions: Sessions
 
     def of(self, request: Request) -> Visit:
         """The visit a request belongs to; the holder of a revoked token is out at once."""
         secret = request.cookies.get(COOKIE, "")
-        token, until = self._open.get(_mark(secret), ("", 0.0))
-        person = self.tokens.holder(token) if until > self.clock.now() else None
+        token = self.sessions.find(secret, self.clock.now())
+        person = None if token is None else self.tokens.holder(token)
         if person is None:
             raise Login
         request.scope["person"] = admit(person, self.buckets)
+        request.scope["rate"] = self.buckets.standing(person.name)
         visit = request.scope["visit"] = Visit(secret, person)
         return visit
 
@@ -71,30 +72,33 @@ class Visits:
         return visit, fields
 
     async def enter(self, request: Request) -> Response:
-        """Change a token for a session."""
+        """Change a token for a session, and go where one was going."""
         _from_here(request)
-        token = (await fields_of(request)).get("token", "").strip()
-        person = self.tokens.find(token)
+        fields = await fields_of(request)
+        wanted, person = _inside(fields.get("next", "")), self.tokens.find(fields.get("token", "").strip())
         if person is None:
-            return page("login.html", request, 401, wrong=True)
-        secret = secrets.token_urlsafe(32)
-        self._open[_mark(secret)] = (person.hash, self.clock.now() + LASTS)
-        while len(self._open) > MOST:
-            self._open.popitem(last=False)
-        answer = RedirectResponse("/datasets", 303)
-        answer.set_cookie(COOKIE, secret, secure=True, httponly=True, samesite="strict", path="/")
+            return page("login.html", request, 401, wrong=True, wanted=wanted)
+        return self.welcome(person, wanted)
+
+    def welcome(self, person: Person, wanted: str = "") -> Response:
+        """A new session, in a cookie that links from elsewhere may bring but forms from elsewhere may not use: every form has a proof."""
+        secret, now = secrets.token_urlsafe(32), self.clock.now()
+        self.sessions.open(secret, person.hash, now + LASTS, now)
+        answer = RedirectResponse(wanted or "/datasets", 303)
+        answer.set_cookie(COOKIE, secret, secure=True, httponly=True, samesite="lax", path="/")
         return answer
 
     async def leave(self, request: Request) -> Response:
         visit, _ = await self.posted(request)
-        self._open.pop(_mark(visit.secret), None)
+        self.sessions.close(visit.secret)
         answer = RedirectResponse("/login", 303)
-        answer.set_cookie(COOKIE, "", max_age=0, secure=True, httponly=True, samesite="strict", path="/")
+        answer.set_cookie(COOKIE, "", max_age=0, secure=True, httponly=True, samesite="lax", path="/")
         return answer
 
 
-def _mark(secret: str) -> str:
-    return sha256(secret.encode("utf-8", "replace")).hexdigest()
+def _inside(path: str) -> str:
+    """A path of this server, or nothing: nobody is sent elsewhere."""
+    return path if re.fullmatch(r"/(?![/\\])[\x21-\x5b\x5d-\x7e]{0,4000}", path) and not path.startswith(("/login", "/logout")) else ""
 
 
 async def fields_of(request: Request) -> Mapping[str, str]:

@@ -16,6 +16,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -27,6 +28,7 @@ from sordino.errors import QueryError, SordinoError
 from sordino.ledger import Book
 from sordino.privacy.number import as_epsilon
 from sordino.server.approval import Approvals
+from sordino.server.archive import archive
 from sordino.server.auth import NAME, Person, Tokens, owner_only
 from sordino.server.datasets import House, PlannedQuestion
 from sordino.server.deadline import LATE
@@ -150,13 +152,24 @@ def owner_pages(house: House, worker: Worker, visits: Visits, tokens: Tokens) ->
         facts = {"dataset": name, "names": list(house.seen_by(person)), "tables": list(opened.tables), "here": here}
         return page("fit.html", request, fit=found, problem=problem, warning=WARNING, spare=SPARE, at=facts)
 
+    @web.get("/owner/archive")
+    async def archived(request: Request, dataset: str | None = None) -> Response:
+        """Everything to keep, as one file; no row of the data is in it."""
+        person = owner(request)
+        name, opened = house.dataset(person, dataset or next(iter(house.seen_by(person)), None))
+        visits.buckets.pay(person.name, 20)
+        content = await worker.free(archive, opened)
+        request.scope["said"] = {"archived": name}
+        headers = {"content-disposition": f'attachment; filename="{Path(opened.declared.path).stem}.zip"'}
+        return Response(content, headers=headers, media_type="application/zip")
+
     @web.post("/owner/approvals")
     async def decide(request: Request) -> Response:
         """The owner's word about an ask that waits."""
         person, fields = await sent(request)
         name, opened = house.dataset(person, fields.get("dataset"))
         queue = Approvals.beside(opened.declared.path)
-        said = await worker.free(verdict, queue, opened.ledger, name, fields.get("id", ""), fields.get("verdict", ""))
+        said = await worker.free(partial(verdict, by=person), queue, opened.ledger, name, fields.get("id", ""), fields.get("verdict", ""))
         request.scope["said"] = {"approval": said.id, "verdict": said.state}
         return RedirectResponse(f"/owner?{urlencode({'dataset': name})}", 303)
 

@@ -26,6 +26,12 @@ class Buckets:
             seconds = str(math.ceil(wait))
             raise Refusal(429, "SRD-504", "too many requests.", f"Ask again in {seconds} seconds.", Retry_After=seconds)
 
+    def standing(self, name: str) -> dict[str, str]:
+        """How much is left, as headers say it."""
+        level, _ = self._level.get(name, (self.burst, 0.0))
+        full = math.ceil((self.burst - level) / self.rate)
+        return {"ratelimit-limit": f"{self.burst:.0f}", "ratelimit-remaining": str(int(level)), "ratelimit-reset": str(full)}
+
     def wait(self, name: str, cost: float = 1) -> float:
         """Take this many; or the seconds until they are there, and then nothing is taken."""
         now = self.clock.now()

@@ -15,7 +15,7 @@ import threading
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
@@ -31,6 +31,7 @@ from sordino.privacy.number import as_epsilon
 from sordino.server.clock import Clock
 from sordino.server.deadline import FACTOR
 from sordino.server.problem import Refusal, Unfinished
+from sordino.server.sessions import Turns
 from sordino.session.execute import AGAIN, LOST, rehearse
 from sordino.session.query import Query
 from sordino.session.release import Release
@@ -243,7 +244,10 @@ Answer = PaidAnswer | SordinoError
 class Desk:
     """Pays, looks and draws for everybody, by `execute` and by nothing else."""
 
-    def __init__(self, clock: Clock, execute: Callable[..., bytes], patience: float, sealed: Callable[[Query], None]) -> None:
+    def __init__(
+        self, clock: Clock, execute: Callable[..., bytes], patience: float, sealed: Callable[[Query], None], turns: Turns | None = None
+    ) -> None:
+        self._turns = turns  # where other processes serve the same analysts
         self._clock, self._execute, self._patience, self._sealed = clock, execute, patience, sealed
         self._pool = ThreadPoolExecutor(AT_ONCE, "sordino-release")
         self._slots = threading.Semaphore(max(2, os.cpu_count() or 2))
@@ -277,10 +281,12 @@ class Desk:
         """Return when the release of this analyst that is on its way now has left."""
         if (away := self._away.get(analyst)) is not None:
             await away.wait()
+        if self._turns is not None:
+            await self._turns.quiet(analyst)
 
     async def _in_turn(self, errand: Errand) -> Answer:
         try:
-            async with self._lock(f"analyst\0{errand.analyst}"):
+            async with self._lock(f"analyst\0{errand.analyst}"), self._turn(errand.analyst):
                 away = self._away[errand.analyst] = asyncio.Event()
                 try:
                     return await self._alone(errand)
@@ -340,6 +346,9 @@ class Desk:
         self._stuck = True
         thread.add_done_callback(lambda done: done.exception())  # whatever it finds is lost
         return lost(), timed
+
+    def _turn(self, analyst: str) -> AbstractAsyncContextManager[None]:
+        return nullcontext() if self._turns is None else self._turns.of(analyst)
 
     def _lock(self, name: str) -> asyncio.Lock:
         return self._locks.setdefault(name, asyncio.Lock())

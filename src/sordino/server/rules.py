@@ -15,6 +15,7 @@ from sordino.ledger.budget import price_of
 from sordino.privacy.cost import Cost
 from sordino.privacy.number import as_epsilon
 from sordino.server.approval import STATES, Approval, Approvals
+from sordino.server.auth import Person, owner_only
 from sordino.server.deadline import Deadlines
 from sordino.server.problem import Refusal
 from sordino.session.price import epsilon_of, price, widths
@@ -133,6 +134,8 @@ class Gate:
             raise QueryError("SRD-605", "this Idempotency-Key waits for another question or price.", "Use a new key for a new request.")
         if cost.epsilon <= self.above or errand.query.table.budget.more(cost, analyst=errand.analyst) < 1:
             return  # cheap enough; or too dear for the book, which says so itself
+        if known is not None and known.state == "withdrawn":
+            raise Refusal(409, "SRD-605", "this ask was withdrawn.", "Ask anew, with a new Idempotency-Key.")
         if known is not None and known.state == "refused":
             raise Refusal(402, "SRD-509", "the owner refused this release.", "Ask for less, or talk to the owner.")
         if known is None or not known.covers(cost.epsilon, cost.delta):
@@ -165,13 +168,17 @@ def shown(asked: Approval, book: Book) -> Shown:
     return Shown(asked.id, asked.dataset, asked.analyst, asked.key, asked.plan, asked.wished, *price, state)
 
 
-def verdict(approvals: Approvals, book: Book, dataset: str, id: str, state: str) -> Shown:
-    """What the owner says about an ask; the last word before the release counts."""
+def verdict(approvals: Approvals, book: Book, dataset: str, id: str, state: str, *, by: Person) -> Shown:
+    """What the owner says about an ask, or its analyst who withdraws it; the last word before the release counts."""
     found = approvals.find(id)
-    if found is None or found.dataset != dataset:
+    if found is None or found.dataset != dataset or (state == "withdrawn" and found.analyst != by.name):
         raise Refusal(404, "SRD-505", "nothing waits under this id.", "GET /v1/approvals lists what does.")
     if state not in STATES[1:]:
         raise QueryError("SRD-503", "the verdict is unknown.", f"Say {' or '.join(STATES[1:])}.")
+    if state != "withdrawn":
+        owner_only(by)
+        if found.state == "withdrawn":
+            raise Refusal(409, "SRD-605", "this ask was withdrawn by its analyst.", "There is nothing to decide.")
     if book.find(found.request) is not None:
         raise Refusal(409, "SRD-605", "this ask was released already.", "What is released stays released.")
     decided = approvals.decide(id, state)

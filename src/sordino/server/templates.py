@@ -21,6 +21,7 @@ from sordino.session.view import shown
 __all__ = ["HERE", "drawn", "in_words", "page", "problem_page"]
 
 HERE = Path(__file__).parent
+_HERE = re.compile(r'\b(href|action|src|hx-get)="/(?!/)')  # escaped text has no such quotes
 _STYLE = re.compile("<style>.*?</style>", re.DOTALL)
 
 
@@ -69,6 +70,8 @@ def page(name: str, request: Request, status: int = 200, **facts: Any) -> Respon
     visit = request.scope.get("visit")
     common = {"person": request.scope.get("person"), "form": "" if visit is None else visit.form, "here": request.url.path}
     text = _pages().get_template(name).render(**common, **facts)
+    if base := request.scope.get("base"):
+        text = _HERE.sub(rf'\1="{base}/', text)
     return Response(text.encode("utf-8", "replace"), status, media_type="text/html")
 
 

@@ -41,6 +41,7 @@ __all__ = [
 Verb = Literal[
     "count", "count_units", "counts", "sum", "mean", "means", "trimmed_mean", "winsorized_mean", "huber_mean", "m_estimate", "variance",
     "std", "median", "quantile", "quantiles", "iqr", "min", "max", "mode", "top_k", "histogram", "regress", "logistic", "m_regress",
+    "describe",
 ]  # fmt: skip
 Simple = Literal["count", "count_units", "sum", "mean", "variance", "std", "median", "quantile", "min", "max", "mode"]
 Word = Annotated[str, Field(max_length=2_000)]
@@ -134,6 +135,9 @@ def _made(table: Any, call: CallBody) -> Query:
         wished = (*call.ask.given[1:], call.ask.named.get("k"))
         if call.ask.verb == "top_k" and any(isinstance(value, int | float) and value > LARGEST for value in wished):
             raise QueryError("SRD-103", f"k is more than {LARGEST:,}.", "Ask for fewer.")
+        if call.ask.verb == "describe":
+            described: Query = table.describe(*call.ask.given, **call.ask.named).query
+            return described
         found: Query = getattr(table, call.ask.verb)(*map(_plain, call.ask.given), **{n: _plain(v) for n, v in call.ask.named.items()})
         return found
     parts: Mapping[str, CallPart] = call.agg or {}
@@ -150,10 +154,14 @@ Number = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Text = Annotated[str, Field(min_length=1, max_length=400)]
 
 
+def _example(**body: Any) -> Any:
+    return {"examples": [body]}
+
+
 class AskBody(BaseModel):
     """A question about a dataset: a statement, or a call of verbs. The dataset may be left out if the token sees only one."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra=_example(sql="SELECT COUNT(*) AS n FROM admissions"))
 
     sql: Annotated[str, Field(min_length=1, max_length=8_000, examples=["SELECT COUNT(*) AS n FROM admissions"])] | None = None
     call: CallBody | None = None
@@ -169,7 +177,7 @@ class OrderBody(BaseModel):
     and `level` how sure they are.
     """
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra=_example(within=100, at_most="0.5"))
 
     epsilon: Number | Text | None = None
     delta: Annotated[float, Field(ge=0, lt=1)] | Text | None = None
@@ -182,11 +190,11 @@ class OrderBody(BaseModel):
 
 
 class VerdictBody(BaseModel):
-    """What the owner says about an ask that waits."""
+    """What the owner says about an ask that waits, or "withdrawn" by whoever asked."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra=_example(verdict="approved"))
 
-    verdict: Literal["approved", "refused"]
+    verdict: Literal["approved", "refused", "withdrawn"]
 
 
 class Waiting(BaseModel):
@@ -284,6 +292,7 @@ class Charged(BaseModel):
     state: str
     analyst: str | None
     request: str
+    at: str | None
 
 
 class Listed(BaseModel):
@@ -294,6 +303,7 @@ class Listed(BaseModel):
     chain: str
     head: str
     entries: list[Charged]
+    next: int | None  # the cursor of what follows
 
 
 class Declared(BaseModel):
