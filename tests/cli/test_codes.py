@@ -66,6 +66,7 @@ REQUESTS = {
     "SRD-305": (lambda hall, token: hall.pay(token, "SELECT COUNT(*) FROM admissions", "monday", epsilon="0.00001"), {}),
     "SRD-510": (lambda hall, token: hall.pay(token, LONG, "monday", epsilon="0.5"), {"limits": ServerLimits()}),
     "SRD-511": (paused, {}),
+    "SRD-512": (lambda hall, token: hall.pay(token, "SELECT COUNT(*) FROM admissions", "monday", within=30, at_most="0.001"), {}),
 }
 
 
