@@ -53,6 +53,31 @@ def null_ids_are_one_person(rows, draw):
     return without_id(rows, draw, True)
 
 
+def in_parts(rows, draw, dealt, remembers=False):
+    """The answers of three parts of rows (person, value), summed, with noise for one part that moves by at most one."""
+    seen, answers = [], []
+    for part in range(3):
+        mine = [value for number, (person, value) in enumerate(rows) if dealt(number, person) % 3 == part]
+        seen += mine
+        answers.append(max(seen if remembers else mine, default=0))
+    return draw(DiscreteLaplace(Fraction(1), sum(answers)))
+
+
+MANY = [("somebody", 1), ("somebody", 1), ("somebody", 1), ("other", 0)]
+
+
+@planted(HAND, Listed(MANY, MANY[3:]), lambda rows, draw: in_parts(rows, draw, lambda number, person: hashed(person)[0]))
+def parts_dealt_by_row(rows, draw):
+    """Subsample and aggregate deals out rows instead of people: one of three rows changes every part's answer."""
+    return in_parts(rows, draw, lambda number, person: number)
+
+
+@planted(HAND, Listed([(0, 1), (1, 0), (2, 0)], [(1, 0), (2, 0)]), lambda rows, draw: in_parts(rows, draw, lambda number, person: person))
+def a_worker_that_remembers_parts(rows, draw):
+    """Subsample and aggregate runs all parts in one process, and the function keeps what it saw: one part changes all later answers."""
+    return in_parts(rows, draw, lambda number, person: person, remembers=True)
+
+
 @planted(HAND, Listed([-1, -1, -1], [1, -1, -1, -1]), lambda rows, draw: draw(DiscreteLaplace(Fraction(1), sum(rows))))
 def limit_that_pushes_somebody_out(rows, draw):
     """Only the first three rows count: whoever comes first pushes somebody else out, and the answer moves twice."""

@@ -36,6 +36,7 @@ from sordino.mechanisms import (
     QuantileExponential,
     RandomizedResponse,
     RankExponential,
+    SampleAggregate,
     Smooth,
     SmoothVector,
     Stability,
@@ -72,6 +73,7 @@ MAKERS = {
         for t in ("optimal", "laplace")
         for o in ("refuse", "global")
     },
+    "SampleAggregate": lambda e: SampleAggregate(e, high=2**32),
     "Stability": lambda e: Stability(e, SMALL),
     "StableMode": lambda e: StableMode(e, SMALL, 3, "replace", 2),
     "StableHistogram": lambda e: StableHistogram(e, SMALL),

@@ -38,6 +38,7 @@ from sordino.mechanisms import (
     QuantileExponential,
     RandomizedResponse,
     RankExponential,
+    SampleAggregate,
     Smooth,
     SmoothVector,
     Stability,
@@ -148,6 +149,14 @@ class SmallReach(QuantileExponential):
         return self.max_rows * max(self.q, 1 - self.q)
 
 
+class CountsAddedParts(SampleAggregate):
+    """As if an answer came or went: a part that changes replaces one."""
+
+    @property
+    def reach(self):
+        return self.max_rows * max(self.q, 1 - self.q)
+
+
 class FastQuantile(QuantileExponential):
     @property
     def rate(self):
@@ -192,6 +201,7 @@ BY_CERTIFICATE = [
     quieter(StableHistogram)(1, SMALL),
     quieter(StableHistogram)(1, SMALL, "gaussian", 3),
     SmallReach(1, high=2**44, relation="replace"),
+    CountsAddedParts(1, high=2**44),
     SmallReach(1, "0.9", high=2**44, relation="replace", max_rows=2),
     FastQuantile(1, high=2**44),
     FastEnd(1, high=10**6, centre=30_000),

@@ -22,9 +22,9 @@ from sordino.privacy.witness import weighted_laplace
 from sordino.schema.column import Column
 from sordino.sensitivity.scale import ScaleLadder
 from sordino.statistics.applied import Applied
-from sordino.statistics.applied_fit import Resize
 from sordino.statistics.custom import fingerprint
 from sordino.statistics.evaluation import Evaluation, called, plain
+from sordino.statistics.own_rows import OwnRows, Resize
 from sordino.summaries import Refused
 
 COLUMN = Column("x", "int", (0, 100))
@@ -296,7 +296,7 @@ def test_over_the_bridge_a_person_changes_as_many_rows_as_they_have(rows: int) -
     """For every drawn size the resized tables of neighbours differ in at most m rows, counted with multiplicity."""
     from collections import Counter
 
-    resize = Resize("x", ONE, context(COLUMN))
+    resize = Resize(OwnRows(("x",), False, context(COLUMN)), ONE)
     tables = [table for n in range(5) for table in choose((1, 2, 3), n)]
 
     def resized(table: Any, size: int) -> Any:
@@ -382,7 +382,7 @@ def test_the_verdict_of_a_search_is_on_the_card() -> None:
     assert "no pairs tried" in repr(custom)
     sd.lab.falsify(custom, pairs=50)
     step = st.apply(custom, "x").step(ONE, Fraction(0), context(COLUMN))
-    said = "sensitivity supplied by the user for single rows, 50 pairs tried with units of up to 1 row, not a proof"
+    said = "sensitivity supplied by the user for single rows, 50 pairs tried with units of up to 1 row, 22 of them hunted, not a proof"
     assert said in step.certificates()[-1].assumptions
     custom.sensitivity_at(lambda x, k: 0.0)
     assert custom.verdict is None  # a new claim starts anew

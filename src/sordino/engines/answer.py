@@ -1,8 +1,6 @@
 """Answers of one release: exact totals, rank windows and sorted rows over its bounded table.
 
 Order statistics of a column too large to hold: a coarse histogram finds where the wanted ranks are, and only those values are read.
-
-Which rows of a group too large to hold are kept: those with small keyed hashes, by their values alone.
 """
 
 from __future__ import annotations
@@ -17,12 +15,14 @@ from numpy.typing import NDArray
 from sordino.engines.array import column_array
 from sordino.engines.marginal_text import SETS, crossed, marginal_text
 from sordino.engines.moment_text import gradient_text, gram_text, lengths_text, matrix, outer_text, reaches, whole
-from sordino.engines.text import MASK, Text
+from sordino.engines.records import SLICE, RecordReader, fewest, thinned
+from sordino.engines.text import Text
 from sordino.engines.value_text import key_in, key_out, quoted
 from sordino.errors import QueryError
 from sordino.sensitivity.distance import canonical
 from sordino.summaries.marginal import Crossed, Marginals
 from sordino.summaries.moment import EXACT, ONE, Gradient, Gram, Lengths, Outer, Products, Sizes, Slope
+from sordino.summaries.records import Records
 from sordino.summaries.request import Window
 from sordino.summaries.totals import (
     ALL,
@@ -40,13 +40,12 @@ from sordino.summaries.totals import (
     rank_window,
 )
 
-__all__ = ["SLICE", "EngineAnswer", "RankOrder", "fewest", "sorted_groups", "thinned"]
+__all__ = ["SLICE", "EngineAnswer", "RankOrder", "sorted_groups"]
 
 Integers = NDArray[np.int64]
 Count = Callable[[int, int, int], tuple[Integers, Integers]]
 Read = Callable[[int, int], Integers]
 Add = Callable[[int, int], int]
-SLICE = 2_000_000  # rows read at once, 16 MB a column
 BITS = 12  # a histogram of 4,096 buckets stays in the cache
 
 
@@ -133,36 +132,11 @@ def sorted_groups(group: Integers, value: Integers, groups: int, width: int) -> 
     return np.split(value, np.searchsorted(group, np.arange(1, groups)))
 
 
-def fewest(text: Text, table: str, column: str, where: str, most: int) -> str:
-    """The `most` pairs (value, place among equal values) with the smallest H(salt, value, place)."""
-    return f"SELECT q FROM ({_pairs(table, column, where)}) AS placed ORDER BY {_hashed(text)}, q, place LIMIT {most}"
-
-
-def thinned(text: Text, table: str, column: str, where: str, share: int) -> str:
-    """The pairs with the first 32 bits of H(salt, value, place) below a share."""
-    first = f"{_hashed(text)} < '{share:08x}'" if text.portable else f"({_hashed(text)} >> 32) < {share}"
-    return f"SELECT q FROM ({_pairs(table, column, where)}) AS placed WHERE {first}"
-
-
-def _pairs(table: str, column: str, where: str) -> str:
-    """Equal values are interchangeable, so a place is no row number: one row more of a value is one pair more, and no other changes."""
-    rows = f"SELECT {column} AS q FROM {table} AS bounded WHERE {where} AND {column} IS NOT NULL"
-    return f"SELECT q, row_number() OVER (PARTITION BY q ORDER BY q) AS place FROM ({rows}) AS found"
-
-
-def _hashed(text: Text) -> str:
-    if text.portable:
-        parts = [f"CAST(length(CAST({part} AS VARCHAR)) AS VARCHAR) || ':' || CAST({part} AS VARCHAR)" for part in ("q", "place")]
-        return f"md5({' || '.join([quoted(f'{len(str(text.salt))}:{text.salt}'), *parts])})"
-    salts = [f"CAST({(text.salt >> shift) & MASK} AS UBIGINT)" for shift in (0, 64)]
-    return f"hash(hash({', '.join((*salts, 'q', 'place'))}))"
-
-
 Key = tuple[Any, ...]
 LARGE = 2**63
 
 
-class EngineAnswer:
+class EngineAnswer(RecordReader):
     """What one release may ask its bounded table. `after` runs when a question has been read, to notice a source that moved."""
 
     def __init__(self, cursor: Any, text: Text, table: str, after: Callable[[], None] = lambda: None) -> None:
@@ -172,7 +146,7 @@ class EngineAnswer:
         return "Answer(private)"
 
     def ask(self, request: Any) -> Any:
-        """Totals and Clipped give GroupTotals; Ranks, Middles and Rows an iterator over the groups."""
+        """Totals and Clipped give GroupTotals; Ranks, Middles, Rows and Records an iterator over the groups."""
         if isinstance(request, Totals):
             return self._totals(request.items)
         if isinstance(request, Clipped):
@@ -183,6 +157,8 @@ class EngineAnswer:
             return self._middles(request)
         if isinstance(request, Rows):
             return self._rows(request)
+        if isinstance(request, Records):
+            return self._records(request)
         if isinstance(request, Gram):
             return self._gram(request)
         if isinstance(request, Gradient):
@@ -291,10 +267,10 @@ class EngineAnswer:
         for place, (x, where) in enumerate(self._sorted(request.column, request.keys)):
             text = ""
             if request.shares is not None and request.shares[place] < ALL:
-                text = thinned(self._text, self._table, column, where, request.shares[place])
+                text = thinned(self._text, self._table, (column,), where, request.shares[place])
             elif request.shares is None and len(x) > request.most:
-                text = fewest(self._text, self._table, column, where, request.most)
-            values = np.asarray(self._fetch(text)["q"], dtype=np.int64) if text else x[:]
+                text = fewest(self._text, self._table, (column,), where, request.most)
+            values = np.asarray(self._fetch(text)[column], dtype=np.int64) if text else x[:]
             yield Sorted(np.sort(values), len(values))
 
     def _width(self, name: str) -> int:

@@ -14,13 +14,14 @@ from sordino.schema.frame import Frame
 from sordino.summaries import Request
 from sordino.summaries.marginal import Marginals
 from sordino.summaries.moment import Gradient, Gram, Lengths, Outer
+from sordino.summaries.records import Records
 from sordino.summaries.totals import Clipped, Middles, Ranks, Rows, Totals
 
 __all__ = ["Bounded", "Engine", "Inspectable", "Stop", "TableRequest", "stoppable"]
 
 A = TypeVar("A")
 # all that is ever asked of a bounded table
-TableRequest = Totals | Clipped | Ranks | Middles | Rows | Gram | Gradient | Lengths | Outer | Marginals
+TableRequest = Totals | Clipped | Ranks | Middles | Rows | Records | Gram | Gradient | Lengths | Outer | Marginals
 
 
 class Bounded(Protocol):

@@ -227,7 +227,8 @@ Asked = Callable[[Any], Query]
 
 def _asking(statistic: Any) -> tuple[Asked, tuple[str, ...], str]:
     if isinstance(statistic, Custom):
-        return lambda place: place.apply(statistic, "income"), (), getattr(statistic.function, "__name__", "a statistic of one's own")
+        label = getattr(statistic.function, "__name__", "a statistic of one's own")
+        return lambda place: place.apply(statistic, statistic.columns or "income"), statistic.columns, label
     if hasattr(statistic, "ways") and hasattr(statistic, "question"):
         known = {"income", "age", "ok", "born", "job", "sex", "zip", "person"}
         extra = tuple(name for name in statistic.columns if name not in known)

@@ -23,6 +23,7 @@ from sordino.schema.column import Column
 from sordino.schema.frame import Frame
 from sordino.summaries.marginal import MOST_ROWS, Axis, Marginals, person_unit
 from sordino.summaries.moment import FINE, ONE, Gradient, Gram, Lengths, Outer, Term
+from sordino.summaries.records import Records
 from sordino.summaries.totals import ALL, Clipped, Item, Middles, Ranks, Rows, Totals
 
 __all__ = ["Difference", "EngineReport", "EngineRow", "check_engine"]
@@ -159,6 +160,7 @@ def requests(frame: Frame, keys: tuple[Any, ...], *, full: bool) -> list[Any]:
     for column in frame.columns if full else frame.columns[-1:]:
         found += _about(frame, column, keys, full=full)
     found += [marginals(frame)] if frame.columns else []
+    found += records(frame, keys, full=full)
     return found + (moments(frame) if full else moments(frame)[1:6:2] if len(frame.columns) > 1 else [])
 
 
@@ -190,6 +192,16 @@ def _about(frame: Frame, column: Column, keys: tuple[Any, ...], *, full: bool) -
     shares = tuple((ALL // 3, ALL, 0)[i % 3] for i in range(len(keys)))
     rows = [Rows(column.name, most=3), Rows(column.name), Rows(column.name, shares=shares)]
     return [*few, Middles(column.name, kept, 2, named), *rows] if full else few
+
+
+def records(frame: Frame, keys: tuple[Any, ...], *, full: bool) -> list[Records]:
+    """Whole rows of up to three columns: all, few, thinned, and dealt out to parts that are cut and that are not."""
+    names = tuple(column.name for column in frame.columns[:3])
+    if not names:
+        return []
+    shares = tuple((ALL // 3, ALL, 0)[i % 3] for i in range(len(keys)))
+    some = [Records(names[::-1], keys[::2] if frame.by else None), Records(names, parts=3, most=6)]
+    return [*some, Records(names, most=3), Records(names, shares=shares), Records(names, parts=4)] if full else some
 
 
 def moments(frame: Frame) -> list[Gram | Gradient | Lengths | Outer]:

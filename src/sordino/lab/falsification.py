@@ -1,20 +1,18 @@
-"""Looking for a pair of neighbours that refutes what a statistic's author says about its sensitivity. Finding none is no proof.
-
-Pairs of neighbouring tables to try a claim on: random, structured, changed a little, and made simpler.
-"""
+"""Looking for a pair of neighbours that refutes what a statistic's author says about its sensitivity. Finding none is no proof."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sordino.errors import QueryError
 from sordino.lab.finding import CONSISTENT, REFUTED, exit_code
+from sordino.lab.neighbourhood import Neighbourhood, RowPair
 from sordino.lab.report import as_html, as_json, say
 from sordino.pictures import Picture, bars
 from sordino.privacy.relation import Relation
@@ -22,134 +20,10 @@ from sordino.statistics.applied import reach_of
 from sordino.statistics.custom import Custom
 from sordino.statistics.evaluation import Evaluation, called, plain, values
 
-__all__ = ["Counterexample", "Falsification", "Neighbourhood", "RowPair", "falsify", "walked"]
-
-Floats = NDArray[np.float64]
-SIZES = (0, 1, 1, 2, 2, 3, 3, 4, 5, 6, 7, 8, 9, 12, 20, 31)
-
-
-@dataclass(frozen=True)
-class RowPair:
-    """The rows two tables share, those only one of them has, a distance k and a share of the range to ask about."""
-
-    common: tuple[float, ...]
-    mine: tuple[float, ...]
-    other: tuple[float, ...]
-    k: int = 1
-    share: float = 0.0
-
-    @property
-    def x(self) -> tuple[float, ...]:
-        return (*self.common, *self.mine)
-
-    @property
-    def neighbour(self) -> tuple[float, ...]:
-        return (*self.common, *self.other)
-
-
-@dataclass(frozen=True)
-class Neighbourhood:
-    """Where pairs come from: bounds, relation and a source of chance.
-
-    One side of a pair has up to `rows` rows of its own. If they are `replaced`, so has the other: as many, where the relation of the
-    claim keeps the size (`paired`), and any number up to `rows` otherwise.
-    """
-
-    chance: np.random.Generator
-    low: float
-    high: float
-    replaced: bool
-    rows: int = 1
-    paired: bool = True
-
-    def place(self, size: int) -> int:
-        return int(self.chance.integers(size))
-
-    def value(self) -> float:
-        """A row: a bound, the middle, a round fraction, or anything between."""
-        share = (0.0, 1.0, 0.0, 1.0, 0.5, float(self.chance.integers(9)) / 8, float(self.chance.random()))[self.place(7)]
-        return self.low + (self.high - self.low) * share
-
-    def table(self) -> list[float]:
-        chance, size = self.chance, SIZES[self.place(len(SIZES))]
-        width = self.high - self.low
-        match self.place(7):
-            case 0:
-                shares = chance.random(size)
-            case 1:
-                shares = chance.integers(0, 5, size) / 4
-            case 2:
-                shares = (chance.random(size) < chance.random()).astype(float)
-            case 3:
-                shares = np.full(size, chance.integers(0, 9) / 8)
-            case 4:
-                shares = np.arange(size) / max(size - 1, 1)
-            case 5:
-                shares = chance.random() + 0.01 * chance.standard_normal(size)
-            case _:
-                shares = np.where(chance.random(size) < 0.3, chance.integers(0, 2, size), chance.random())
-        return [self.low + width * float(share) for share in np.clip(shares, 0, 1)]
-
-    def pair(self) -> RowPair:
-        common, k = self.table(), int(self.chance.integers(1, 5)) if self.chance.random() < 0.8 else int(self.chance.integers(5, 40))
-        return RowPair(tuple(common), *self.own(), k, float(self.chance.random()) ** 2)
-
-    def own(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
-        """The rows that only one table has, those of either: often one, often as many as may be, often all alike."""
-        mine = self.side((1, self.rows, 1 + self.place(self.rows))[self.place(3)])
-        if not self.replaced:
-            return mine, ()
-        return mine, self.side(len(mine) if self.paired else (0, 1, len(mine), self.rows)[self.place(4)])
-
-    def side(self, size: int) -> tuple[float, ...]:
-        return (self.value(),) * size if self.place(2) else tuple(self.value() for _ in range(size))
-
-    def changed(self, pair: RowPair) -> RowPair:
-        """One step away from a pair that came close."""
-        common = list(pair.common)
-        match self.place(6):
-            case 0 if common:
-                common[self.place(len(common))] = self.value()
-            case 1 if common:
-                common[self.place(len(common))] = common[self.place(len(common))]
-            case 2 if common:
-                del common[self.place(len(common))]
-            case 3:
-                common.append(self.value())
-            case 4:
-                mine, other = self.own()
-                return replace(pair, mine=mine, other=other)
-            case _:
-                return replace(pair, k=max(0, pair.k + (-1, 1)[self.place(2)]))
-        return replace(pair, common=tuple(common))
-
-    def simpler(self, pair: RowPair) -> Iterator[RowPair]:
-        """Pairs with a row less or a rounder row, simplest first."""
-        for i in range(len(pair.common)):
-            yield replace(pair, common=pair.common[:i] + pair.common[i + 1 :])
-        mine, other = _shorter(pair.mine), _shorter(pair.other)
-        if self.paired and self.replaced:
-            yield from (replace(pair, mine=one, other=two) for one, two in zip(mine, other, strict=True) if one)
-        elif len(pair.mine) + len(pair.other) > 1:
-            yield from (replace(pair, mine=one) for one in mine)
-            yield from (replace(pair, other=two) for two in other)
-        if pair.k > 0:
-            yield replace(pair, k=pair.k - 1)
-        round_ones = (self.low, self.high, (self.low + self.high) / 2)
-        parts: dict[str, tuple[float, ...]] = {"common": pair.common, "mine": pair.mine, "other": pair.other}
-        for name, rows in parts.items():
-            for i, row in enumerate(rows):
-                for simple in round_ones[: round_ones.index(row) if row in round_ones else None]:
-                    rounder: dict[str, Any] = {name: (*rows[:i], simple, *rows[i + 1 :])}
-                    yield replace(pair, **rounder)
-
-
-def _shorter(rows: tuple[float, ...]) -> list[tuple[float, ...]]:
-    return [rows[:i] + rows[i + 1 :] for i in range(len(rows))]
-
+__all__ = ["Counterexample", "Falsification", "falsify", "walked"]
 
 SMALL = 1e-9  # what counts as nothing when pairs are ranked by how close they came
-POOL = 40  # promising pairs that are changed further
+POOL = 40  # promising pairs that are changed further, for each claim
 FAR = 8  # units: a distance beyond this is not told apart
 
 
@@ -158,8 +32,8 @@ class Counterexample:
     """Two neighbouring tables, the claim they break, and by how much: `left` should be at most `right`."""
 
     claim: str
-    x: tuple[float, ...]
-    neighbour: tuple[float, ...]
+    x: tuple[Any, ...]  # numbers, or rows of several columns
+    neighbour: tuple[Any, ...]
     k: int
     left: float
     right: float
@@ -178,6 +52,7 @@ class Falsification:
     closest: dict[str, float] = field(default_factory=dict)
     confidence: float = 1.0
     rows: int = 1  # of one unit, at most
+    hunted: int = 0  # of the pairs: changes of those that had come closest to breaking a claim
 
     @property
     def ok(self) -> bool:
@@ -195,6 +70,7 @@ class Falsification:
         if self.witness is None:
             units = "" if self.rows == 1 else f", units of up to {self.rows} rows"
             out = [f"{self.statistic}: nothing found in {self.pairs:,} pairs of neighbours{units}; this is not a proof"]
+            out.append(f"  {self.hunted:,} of them hunted: changes of those that came closest to breaking a claim")
             return say([*out, *(f"  {claim}: at most {ratio:.3g} of what is allowed" for claim, ratio in self.closest.items())])
         return f"{self.statistic}: refuted after {self.pairs:,} pairs\n  {self.witness}"
 
@@ -231,11 +107,11 @@ class Walk:
 
     def broken(self, pair: RowPair) -> Iterator[Counterexample]:
         """Every inequality at this pair, whether it holds or not."""
-        x, other = self.custom.prepared(pair.x), self.custom.prepared(pair.neighbour)
+        x, other = (self.custom.prepared(self._given(rows)) for rows in (pair.x, pair.neighbour))
 
         def said(claim: str, left: Any, right: Any, k: int = 0, *, turned: bool = False) -> Counterexample:
             one, two = (other, x) if turned else (x, other)
-            return Counterexample(self.unit + claim, tuple(one.tolist()), tuple(two.tolist()), k, float(left), float(right))
+            return Counterexample(self.unit + claim, self._shown(one), self._shown(two), k, float(left), float(right))
 
         if self.custom.global_sensitivity is not None:
             yield said("|f(x) - f(x')| <= sensitivity", self._moved(x, other), reach_of(self.custom, self.made.moves))
@@ -246,17 +122,32 @@ class Walk:
             yield said("|d(x) - d(x')| <= 1", abs(near - far), 1)
             if max(near, far) >= 1:
                 yield said("f(x) = f(x') where d >= 1", self._recorded(x) != self._recorded(other), 0)
+        if self.custom.goals is not None and self.custom.range is not None:
+            low, high = self.custom.range
+            goal = float(low + Fraction(pair.share) * (high - low))
+            yield said("|d(x, y) - d(x', y)| <= 1", abs(self.made.steps_to(x, goal) - self.made.steps_to(other, goal)), self.made.moves)
+            for rows, turned in ((x, False), (other, True)):
+                yield said("d(x, f(x)) = 0", self.made.steps_to(rows, self.made.plain(rows)), 0, turned=turned)
         if self.custom.measures_distance and self.custom.range is not None and self.custom.dimension == 1:
             yield from self._tested(x, other, pair.share, said)
 
-    def _moved(self, x: Floats, other: Floats) -> float:
+    def _given(self, rows: Any) -> Any:
+        return np.array(rows, float).reshape(len(rows), len(self.custom.columns)) if self.custom.columns else [row[0] for row in rows]
+
+    def _shown(self, x: Any) -> tuple[Any, ...]:
+        """Prepared rows as plain numbers."""
+        if not self.custom.columns:
+            return tuple(x.tolist())
+        return tuple(map(tuple, (x if self.custom.matrix else np.column_stack(list(x.values()))).tolist()))
+
+    def _moved(self, x: Any, other: Any) -> float:
         move = np.array(values(self.custom, x)) - np.array(values(self.custom, other))
         return float(np.abs(move).sum()) if self.custom.norm == 1 else float(np.sqrt((move**2).sum()))
 
-    def _recorded(self, x: Floats) -> str:
+    def _recorded(self, x: Any) -> str:
         return repr(plain(called(self.custom.function, x)))
 
-    def _ladders(self, x: Floats, other: Floats, k: int, said: Callable[..., Counterexample]) -> Iterator[Counterexample]:
+    def _ladders(self, x: Any, other: Any, k: int, said: Callable[..., Counterexample]) -> Iterator[Counterexample]:
         made, step = self.made, self.made.step
         moved = abs(made.value(x) - made.value(other)) * step
         rungs = [[int(rung) for rung in made.ladder(rows).rungs(k // made.moves + 2)] for rows in (x, other)]
@@ -268,7 +159,7 @@ class Walk:
                 here, further = (made.rung((x, other)[one], i) * step for i in (at, at + 1))
                 yield said("A(x, k) <= A(x, k + 1)", here, further, at, turned=bool(turned))
 
-    def _tested(self, x: Floats, other: Floats, share: float, said: Callable[..., Counterexample]) -> Iterator[Counterexample]:
+    def _tested(self, x: Any, other: Any, share: float, said: Callable[..., Counterexample]) -> Iterator[Counterexample]:
         """Proposed bounds anywhere in the range, and some just too small for what this unit does."""
         made = self.made
         moved = abs(made.value(x) - made.value(other))
@@ -279,63 +170,86 @@ class Walk:
                 yield said("|f(x) - f(x')| <= above where d(x, above) >= 1", moved * made.step, made.bound(above) * made.step)
 
 
-def falsify(statistic: Custom, pairs: int = 20_000, *, rows: int | None = None, seed: int = 1) -> Falsification:
-    """Try that many pairs of neighbours against everything claimed of a statistic; the verdict stays with it and goes on its cards.
+def falsify(
+    statistic: Custom, pairs: int = 20_000, *, rows: int | None = None, seed: int = 1, seconds: float | None = None
+) -> Falsification:
+    """Hunt for a pair of neighbours that breaks a claim about a statistic; the verdict stays with it and goes on its cards.
 
     One unit may hold up to `rows` rows (without it: 1, or what a claim about people says). The author's own steps are walked, whole units
     that come, go or are replaced at once, and people replaced where a claim about coming and going would be used for them, too.
-    Random tables, structured ones (ties, two heaps, rows at the bounds, a ruler) and, a third of the time, changes of the pairs that came
-    closest so far. The first pair that breaks a claim is made as small and simple as possible.
+    Half of the pairs are new: random tables and structured ones (ties, two heaps, rows at the bounds, a ruler, columns that follow each
+    other). The other half are changes of those that came closest to breaking each single claim: rows moved by a hair or by far, copied,
+    dropped, tables doubled, distances lengthened. `pairs` and `seconds` are the budget. The first pair that breaks a claim is made as
+    small and simple as possible.
     """
     if not isinstance(statistic, Custom):
         raise QueryError("SRD-105", f"{statistic!r} is not a statistic.", "Decorate it with @sd.statistic(bounds=..., relation=...).")
     for name, number in (("pairs", pairs), ("rows", statistic.max_rows if rows is None else rows)):
         if isinstance(number, bool) or not isinstance(number, int) or number < 1:
             raise QueryError("SRD-103", f"{name} is {number!r}.", "Give a whole number of at least 1.")
-    if statistic.rungs is None and statistic.steps_away is None and statistic.global_sensitivity is None:
+    claims = (statistic.rungs, statistic.steps_away, statistic.goals, statistic.global_sensitivity)
+    if all(claim is None for claim in claims):
         what = f"nothing is claimed about the sensitivity of {statistic.__name__!r}."
-        raise QueryError("SRD-109", what, "Add @statistic.sensitivity_at, @statistic.distance_at, or sensitivity=.")
-    found = walked(statistic, pairs, statistic.max_rows if rows is None else rows, seed)
+        raise QueryError("SRD-109", what, "Add @statistic.sensitivity_at, .distance_at or .distance_to, or sensitivity=.")
+    missing = [name for name in statistic.columns if name not in statistic.limits]
+    if missing:
+        what = f"the bounds of {missing[0]!r} are not part of the claims about {statistic.__name__!r}."
+        raise QueryError("SRD-104", what, f'Give sd.statistic bounds={{"{missing[0]}": (low, high), ...}}: those that the table declares.')
+    found = walked(statistic, pairs, statistic.max_rows if rows is None else rows, seed, seconds=seconds)
     statistic.verdict = found
     return found
 
 
 def _walks(statistic: Custom, rows: int, chance: np.random.Generator, evaluation: type[Evaluation]) -> tuple[Walk, ...]:
     """The author's steps, whole units, and replaced people, as far as these are different."""
-    bounds = (0.0, 1.0) if statistic.bounds is None else (float(statistic.bounds[0]), float(statistic.bounds[1]))
+    pairs = tuple(statistic.limits[name] for name in statistic.columns) or (statistic.bounds or (Fraction(0), Fraction(1)),)
+    bounds = tuple((float(low), float(high)) for low, high in pairs)
     swapped = statistic.relation is Relation.REPLACE
     own = rows if statistic.level == "person" else 1
-    found = [Walk(statistic, Neighbourhood(chance, *bounds, swapped, own), evaluation(statistic), replaced=False)]
+    found = [Walk(statistic, Neighbourhood(chance, bounds, swapped, own), evaluation(statistic), replaced=False)]
     if (moves := statistic.moves(rows)) > 1:
-        found.append(Walk(statistic, Neighbourhood(chance, *bounds, swapped, rows), evaluation(statistic, moves), replaced=False))
+        found.append(Walk(statistic, Neighbourhood(chance, bounds, swapped, rows), evaluation(statistic, moves), replaced=False))
     if not swapped:
-        around = Neighbourhood(chance, *bounds, replaced=True, rows=rows, paired=False)
+        around = Neighbourhood(chance, bounds, replaced=True, rows=rows, paired=False)
         found.append(Walk(statistic, around, evaluation(statistic, statistic.moves(rows, replaced=True)), replaced=True))
     return tuple(found)
 
 
-def walked(statistic: Custom, pairs: int, rows: int, seed: int, evaluation: type[Evaluation] = Evaluation) -> Falsification:
+Pool = list[tuple[float, RowPair]]
+
+
+def walked(
+    statistic: Custom, pairs: int, rows: int, seed: int, evaluation: type[Evaluation] = Evaluation, *, seconds: float | None = None
+) -> Falsification:
     """The search itself, with the `Evaluation` a release would use."""
     chance = np.random.default_rng(seed)
     walks = _walks(statistic, rows, chance, evaluation)
     closest: dict[str, float] = {}
-    pools: dict[Walk, list[tuple[float, RowPair]]] = {walk: [] for walk in walks}
-    for tried in range(1, pairs + 1):
+    pools: dict[Walk, dict[str, Pool]] = {walk: {} for walk in walks}
+    hunted, tried, until = 0, 0, None if seconds is None else time.monotonic() + seconds
+    while tried < pairs and (until is None or time.monotonic() < until):
+        tried += 1
         walk = walks[tried % len(walks)]
-        around, pool = walk.around, pools[walk]
-        pair = around.changed(pool[around.place(len(pool))][1]) if pool and around.place(3) == 0 else around.pair()
-        best = 0.0
+        around, known = walk.around, pools[walk]
+        pool = list(known.values())[around.place(len(known))] if known else []
+        hunt = bool(pool) and around.place(2) == 0
+        pair = around.changed(pool[around.place(len(pool))][1]) if hunt else around.pair()
+        hunted += hunt
         for seen in walk.broken(pair):
             ratio = _ratio(seen)
             closest[seen.claim] = max(closest.get(seen.claim, 0.0), ratio)
             if seen.left > seen.right:
-                return Falsification(statistic.__name__, tried, _smallest(walk, pair, seen), closest, rows=rows)
-            best = max(best, ratio if ratio < 1 else 0.0)  # pairs that meet a claim exactly are many and lead nowhere
-        pool.append((best, pair))
-        if len(pool) > 2 * POOL:
-            pool.sort(key=lambda item: -item[0])
-            del pool[POOL:]
-    return Falsification(statistic.__name__, pairs, None, closest, rows=rows)
+                return Falsification(statistic.__name__, tried, _smallest(walk, pair, seen), closest, rows=rows, hunted=hunted)
+            _kept(known.setdefault(seen.claim, []), ratio, pair)
+    return Falsification(statistic.__name__, tried, None, closest, rows=rows, hunted=hunted)
+
+
+def _kept(pool: Pool, ratio: float, pair: RowPair) -> None:
+    """The pairs that came closest; those that meet a claim exactly are many, and count no more than those far from it."""
+    pool.append((ratio if ratio < 1 else 0.0, pair))
+    if len(pool) > 2 * POOL:
+        pool.sort(key=lambda item: -item[0])
+        del pool[POOL:]
 
 
 def _ratio(seen: Counterexample) -> float:

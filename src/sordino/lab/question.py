@@ -15,6 +15,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from sordino import statistics
 from sordino.errors import QueryError
 from sordino.session.query import Query
@@ -186,10 +188,19 @@ rich = statistics.statistic(sensitivity=1, bounds=(0, TOP))(lambda x: int((x > T
 largest = statistics.statistic(bounds=(0, TOP))(lambda x: float(x.max()) if len(x) else 0.0)
 # whoever comes is at most at the top, and k + 1 who leave uncover the (k + 2)nd largest
 largest.sensitivity_at(lambda x, k: TOP - (sorted(x)[-k - 2] if len(x) > k + 1 else 0))
+both = statistics.statistic(columns=("income", "age"), sensitivity=1, range=(0, 100), points=11)(
+    lambda rows: int((rows["income"] > 10_000 * rows["age"]).sum())
+)
+both.distance_to(lambda rows, y: abs(int((rows["income"] > 10_000 * rows["age"]).sum()) - int(y)))
 
 Call = tuple[Any, tuple[Any, ...], dict[str, Any]]  # a statistic by its name or class, its parameters, those with names
 EXAMPLES: dict[str, tuple[tuple[str, tuple[Any, ...], dict[str, Any]], ...]] = {
-    "apply": ((" a count of one's own", (rich, "income"), {}), (" a maximum of one's own", (largest, "income"), {})),
+    "aggregate": (("", (np.median, "income"), {"range": (0, TOP), "parts": 3}),),
+    "apply": (
+        (" a count of one's own", (rich, "income"), {}),
+        (" a maximum of one's own", (largest, "income"), {}),
+        (" a count over two columns of one's own", (both, ("income", "age")), {}),
+    ),
     "counts": (("", (["age > 10", "age > 50 AND ok"],), {}),),
     "sum": (("", ("income",), {}), (" of whole numbers", ("age",), {})),
     "means": (("", (["income", "age", "ok"],), {}),),

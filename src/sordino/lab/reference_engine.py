@@ -22,6 +22,7 @@ from sordino.schema.interval import derive
 from sordino.sensitivity.distance import canonical
 from sordino.summaries.marginal import Crossed, Marginals
 from sordino.summaries.moment import Gradient, Gram, Lengths, Outer
+from sordino.summaries.records import Matrix, Records
 from sordino.summaries.request import Window
 from sordino.summaries.totals import Clipped, GroupTotals, Item, Middle, Middles, Ranks, Rows, Sorted, Totals
 
@@ -173,6 +174,10 @@ def naive_middle(x: list[int], kept: int, radius: int, width: int) -> Middle:
     return Middle(sum(rank(i) for i in range(first, last + 1)), lower, upper, kept, radius, len(x))
 
 
+def _matrix(rows: list[Any], width: int, part: list[int]) -> Matrix:
+    return Matrix(np.array(rows, np.int64).reshape(len(rows), width), len(rows), np.array(part, np.int64))
+
+
 class ReferenceAnswer:
     def __init__(self, frame: Frame, rows: list[Any], salt: int = 0) -> None:
         self.frame, self.groups, self.salt = frame, defaultdict(list), salt
@@ -206,6 +211,9 @@ class ReferenceAnswer:
             return naive_moment(self.frame, request, self._keys(), [self._rows(key) for key in self._keys()])
         if isinstance(request, Marginals):
             return self._marginals(request)
+        if isinstance(request, Records):
+            keys = self._keys() if request.keys is None else request.keys
+            return (self._records(request, key, place) for place, key in enumerate(keys))
         at = self._column(request.column)
         if isinstance(request, Clipped):
             keys = self._keys() if request.keys is None else request.keys
@@ -242,6 +250,29 @@ class ReferenceAnswer:
             for table, chosen in zip(tables, request.sets, strict=True):
                 table[tuple(places[i] for i in chosen)] += share
         return Crossed(tuple(tables))
+
+    def _records(self, request: Records, key: Any, place: int) -> Matrix:
+        """By the definition: rows without a null, told from equal ones by their place among them."""
+        columns = [self._column(name) for name in request.columns]
+        rows = sorted(
+            (tuple(row[2][at] for at in columns), row[0]) for row in self._rows(key) if all(row[2][at] is not None for at in columns)
+        )
+        seen: dict[Any, int] = defaultdict(int)
+        found = []
+        for values, unit in rows:
+            seen[values] += 1
+            alone = request.parts and self.frame.unit_column is not None
+            found.append((hashed(self.salt, unit, "part") if alone else hashed(self.salt, *values, seen[values]), values))
+        if request.parts:
+            dealt = sorted((int(mark[:8], 16) * request.parts >> 32, int(mark[:8], 16), values) for mark, values in found)
+            kept = [[row for row in dealt if row[0] == i][: max(request.most // request.parts, 1)] for i in range(request.parts)]
+            parts = sorted((part, values) for rows in kept for part, _, values in rows)
+            return _matrix([values for _, values in parts], len(columns), [part for part, _ in parts])
+        if request.shares is not None:
+            found = [pair for pair in found if int(pair[0][:8], 16) < request.shares[place]]
+        elif len(found) > request.most:
+            found = sorted(found)[: request.most]
+        return _matrix(sorted(values for _, values in found), len(columns), [])
 
     def _total(self, item: Item, rows: list[Row]) -> int:
         if item.what == "units":

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from sordino.mechanisms.quantile_exponential import QuantileExponential
     from sordino.mechanisms.randomized_response import RandomizedResponse
     from sordino.mechanisms.rank_exponential import RankExponential
+    from sordino.mechanisms.sample_aggregate import SampleAggregate
     from sordino.mechanisms.smooth import Smooth
     from sordino.mechanisms.smooth_vector import SmoothVector
     from sordino.mechanisms.stability import Stability
@@ -67,6 +68,7 @@ __all__ = [
     "QuantileExponential",
     "RandomizedResponse",
     "RankExponential",
+    "SampleAggregate",
     "Smooth",
     "SmoothVector",
     "Stability",

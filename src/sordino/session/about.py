@@ -241,6 +241,8 @@ def _estimand(name: str, facts: Mapping[str, Any]) -> str:
             return f"the coefficients of {spell(str(said['target']))} on {terms}, values clamped to their bounds"
         case "custom":
             return f"{said['name']} of {of} as its author defines it{clamped}"
+        case "aggregate":
+            return f"{said['name']} of {of}, asked of parts of the rows{clamped}"
         case _ if kind in PAIRS:
             return f"the {PAIRS[kind]} of {of}{clamped}"
     return f"{kind} of {of}" if of else str(kind)

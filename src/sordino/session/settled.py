@@ -33,6 +33,7 @@ from sordino.statistics.port import Groups
 from sordino.summaries import Draw
 from sordino.summaries.marginal import Crossed, Marginals
 from sordino.summaries.moment import Gradient, Gram, Lengths, Outer, Products, Sizes, Slope
+from sordino.summaries.records import Matrix, Records
 from sordino.summaries.totals import Clipped, GroupTotals, Middles, Ranks, Rows, Sorted, Totals, middle, rank_window
 
 if TYPE_CHECKING:
@@ -66,6 +67,8 @@ class Nobody:
             return iter([Sorted(np.empty(0, np.int64), 0)])
         if isinstance(request, Marginals):
             return Crossed(tuple(np.zeros(request.shape(chosen), np.int64) for chosen in request.sets))
+        if isinstance(request, Records):
+            return iter([Matrix(np.empty((0, len(request.columns)), np.int64), 0, np.empty(0, np.int64))])
         if isinstance(request, Gram | Gradient | Lengths | Outer):
             groups, size = (() if self.frame.by else ((),)), request.size if isinstance(request, Gradient | Outer) else len(request.terms)
             if isinstance(request, Lengths):

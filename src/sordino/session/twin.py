@@ -62,9 +62,10 @@ class Twin:
         """Few conversations of this one statistic, each with many draws of its noise: what is slow is done once in each."""
         with FlatRows(self.engine).bounded(plan.frames[0], SALT) as rows:
             rounds = min(ROUNDS, 2) if self.guess else ROUNDS
-            ask, each = Remembered(rows.ask).ask, -(-repeats // rounds)
-            held = [answer for _ in range(rounds) for answer in step.repeated(ask, draw, None, each)[0]]
-        return np.array([_numbers(answer.value) for answer in held])
+            held = self.known.setdefault((plan.frames[0], "rows"), {}) if getattr(step, "slow", False) else {}
+            ask, each = Remembered(rows.ask, known=held).ask, -(-repeats // rounds)
+            answers = [answer for _ in range(rounds) for answer in step.repeated(ask, draw, None, each)[0]]
+        return np.array([_numbers(answer.value) for answer in answers])
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from sordino import statistics
-from sordino.errors import builds
+from sordino.errors import QueryError, builds
 from sordino.schema.column import Column
 from sordino.schema.expression import Predicate
 from sordino.statistics import Statistic
@@ -191,9 +191,30 @@ class TableVerbs(Verbs["Query"]):
         asked = self.sharing(**options)
         return asked.release(epsilon=epsilon, delta=delta, rho=rho, fresh=fresh, analyst=analyst, request=request, progress=progress)
 
-    def apply(self, statistic: Custom, column: str, *, propose: Any = None, otherwise: str = "refuse") -> Query:
-        """A statistic of your own, made with `sd.statistic`; `propose` and `otherwise` are for mechanism="ptr"."""
-        return self._ask(statistics.apply(statistic, column, propose=propose, otherwise=otherwise))
+    def apply(
+        self,
+        statistic: Custom | Callable[..., Any],
+        columns: Any = None,
+        *,
+        propose: Any = None,
+        otherwise: str = "refuse",
+        method: str | None = None,
+        **limits: Any,
+    ) -> Query:
+        """A statistic of your own, made with `sd.statistic`, of one column or of several.
+
+        `columns` is a name, a list in the order of the statistic's own columns, or a mapping from them; without it, the same names.
+        `propose` and `otherwise` are for mechanism="ptr". With method="aggregate" it may be any function, about which nothing is known:
+        it is run on `parts` that share nobody, each in a process of its own with `limit_s` seconds and `limit_mb` megabytes, and the
+        middle of the answers (of `dimension` > 1 numbers the mean), moved into `range`, is released; a part that fails says `failed`.
+        """
+        if method == "aggregate":
+            return self._ask(statistics.aggregate(statistic, columns, **limits))
+        if method is not None:
+            raise QueryError("SRD-106", f"method is {method!r}.", 'Leave it out, or use "aggregate".')
+        if limits:
+            raise QueryError("SRD-106", f"{next(iter(limits))} is for aggregation.", 'Add method="aggregate".')
+        return self._ask(statistics.apply(statistic, columns, propose=propose, otherwise=otherwise))  # type: ignore[arg-type]
 
 
 for _kind in (Verbs, TableVerbs):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import FunctionType
 
 from sordino.errors import builds
+from sordino.statistics.aggregated import aggregate
 from sordino.statistics.applied import apply
 from sordino.statistics.budget_split import Plan, bundles, plan_steps
 from sordino.statistics.column_mean import mean, means
@@ -28,6 +29,7 @@ __all__ = [
     "Plan",
     "Statistic",
     "Step",
+    "aggregate",
     "apply",
     "bundles",
     "count",

@@ -1,4 +1,4 @@
-"""A statistic of the user's own, asked of a column.
+"""A statistic of the user's own, asked of one column or of several.
 
 One release of a custom statistic whose sensitivity is the same on every table: Laplace or Gaussian noise of a public size.
 """
@@ -6,7 +6,7 @@ One release of a custom statistic whose sensitivity is the same on every table: 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
@@ -20,16 +20,17 @@ from sordino.mechanisms.laplace import Laplace
 from sordino.privacy.certificate import Part
 from sordino.privacy.number import as_positive
 from sordino.privacy.relation import Relation
-from sordino.schema.column import Grid
-from sordino.statistics.applied_fit import THIN, OwnStep, Resize, Thinning, as_numbers, bridge, resized_tables
+from sordino.statistics.applied_fit import OwnStep
+from sordino.statistics.applied_goal import GoalStep
 from sordino.statistics.custom import Custom
-from sordino.statistics.evaluation import Floats, values
+from sordino.statistics.evaluation import values
+from sordino.statistics.own_rows import THIN, OwnRows, Resize, Thinning, bridge, complete, resized_tables
 from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Priced, Step, Ways
-from sordino.statistics.reach import ReachPrice, length_grid, per_group, per_row
+from sordino.statistics.reach import ReachPrice, per_group, per_row
 from sordino.statistics.smooth_fit import FITS
 from sordino.summaries import Ask, Draw, Held
 
-__all__ = ["Applied", "FixedStep", "apply", "reach_of"]
+__all__ = ["Applied", "FixedStep", "apply", "named", "reach_of"]
 
 EXTRA = 1 + Fraction(1, 2**30)  # for the floats of a user's function
 FARTHEST = 2**60
@@ -54,18 +55,17 @@ class FixedStep(Priced):
     """
 
     custom: Custom
-    column: str
+    rows: OwnRows
     way: str
     epsilon: Fraction
     delta: Fraction
-    context: Context
 
     def __post_init__(self) -> None:
-        _ = self.mechanism, self.grid  # every refusal comes before the charge
+        _ = self.mechanism, self.rows.grids  # every refusal comes before the charge
 
-    @cached_property
-    def grid(self) -> Grid:
-        return length_grid(self.context, self.column)
+    @property
+    def context(self) -> Context:
+        return self.rows.context
 
     @cached_property
     def replaced(self) -> bool:
@@ -74,8 +74,8 @@ class FixedStep(Priced):
     @cached_property
     def resize(self) -> Resize | Thinning | None:
         if self.custom.relation is Relation.REPLACE:
-            return bridge(self.custom.relation, self.column, self.epsilon, self.context)
-        return None if self.replaced else Thinning(self.column, self.epsilon * THIN, self.context)
+            return bridge(self.custom.relation, self.rows, self.epsilon)
+        return None if self.replaced else Thinning(self.rows, self.epsilon * THIN)
 
     @cached_property
     def price(self) -> ReachPrice:
@@ -106,7 +106,7 @@ class FixedStep(Priced):
         counted = () if self.resize is None else (self.resize.noise.part,)
         return (*counted, self.price.part(replace(own, assumptions=f"{own.assumptions}; {self.custom.claim}")))
 
-    def located(self, x: Floats) -> Any:
+    def located(self, x: Any) -> Any:
         """What `values` finds, in whole steps."""
         steps = [math.floor(Fraction(part) / self.mechanism.step + Fraction(1, 2)) for part in values(self.custom, x)]
         whole = [min(max(step, -FARTHEST), FARTHEST) for step in steps]
@@ -114,8 +114,8 @@ class FixedStep(Priced):
 
     def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
         answers = []
-        for rows in resized_tables(ask, draw, groups, resize=self.resize, column=self.column, context=self.context):
-            place = self.located(as_numbers(rows, self.grid, self.custom))
+        for found in resized_tables(ask, draw, groups, resize=self.resize, rows=self.rows):
+            place = self.located(self.rows.numbers(found, self.custom))
             drawn = self.mechanism.release(Held(place), draw)
             answers.append(self._said(drawn))
         return answers
@@ -150,12 +150,16 @@ class FixedStep(Priced):
 
 @dataclass(frozen=True)
 class Applied(Plain):
-    """A custom statistic of one column. `propose` and `otherwise` belong to the question: a bound to test, and what a failed test says."""
+    """A custom statistic of its columns. `propose` and `otherwise` belong to the question: a bound to test, and what a failed test says.
+
+    `columns` are the table's, in the order of the statistic's own. `first` is where its condition stands among those of the frame.
+    """
 
     custom: Any
-    column: str
+    columns: tuple[str, ...]
     propose: Fraction | None = None
     otherwise: str = "refuse"
+    first: int = 0
 
     def __post_init__(self) -> None:
         if not isinstance(self.custom, Custom):
@@ -164,18 +168,29 @@ class Applied(Plain):
         object.__setattr__(self, "propose", None if self.propose is None else as_positive(self.propose, "propose"))
         if self.otherwise not in ("refuse", "global"):
             raise QueryError("SRD-106", f"otherwise is {self.otherwise!r}.", 'Use "refuse" or "global".')
+        wanted = max(len(self.custom.columns), 1)
+        if len(self.columns) != wanted or len(set(self.columns)) != wanted:
+            names = ", ".join(self.custom.columns) or "one sorted array"
+            what = f"{self.custom.__name__!r} is a function of {names}, and {len(set(self.columns))} columns were named."
+            raise QueryError("SRD-103", what, f"Name {wanted} different columns of the table, in that order.")
+
+    @property
+    def several(self) -> bool:
+        return bool(self.custom.columns)
+
+    @property
+    def predicates(self) -> tuple[Any, ...]:  # type: ignore[override]
+        """Rows that count are counted by a condition where several columns decide."""
+        return (complete(self.columns),) if self.several else ()
 
     @property
     def label(self) -> str:
-        return f"{self.custom.__name__}({self.column})"
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return (self.column,)
+        return f"{self.custom.__name__}({', '.join(self.columns)})"
 
     def question(self) -> dict[str, Any]:
         tested = {} if self.propose is None else {"propose": str(self.propose), "otherwise": self.otherwise}
-        return {"statistic": "custom", "column": self.column, "name": self.custom.__name__, **self.custom.question(), **tested}
+        asked: dict[str, Any] = {"columns": list(self.columns)} if self.several else {"column": self.columns[0]}
+        return {"statistic": "custom", **asked, "name": self.custom.__name__, **self.custom.question(), **tested}
 
     @property
     def offered(self) -> tuple[str, ...]:
@@ -189,9 +204,11 @@ class Applied(Plain):
             found.append("ptr")
         if custom.steps_away is not None or custom.rungs is not None:
             found.append("stability")
+        if custom.goals is not None and custom.dimension == 1:
+            found.insert(0, "inverse")
         if not found:
             what = f"nothing is known about the sensitivity of {custom.__name__!r}."
-            raise QueryError("SRD-109", what, "Add @statistic.sensitivity_at, @statistic.distance_at, or sensitivity=.")
+            raise QueryError("SRD-109", what, "Add @statistic.sensitivity_at, .distance_at or .distance_to, or sensitivity=.")
         return tuple(found)
 
     def needs_delta(self, context: Context) -> bool:
@@ -200,15 +217,32 @@ class Applied(Plain):
     def ways(self, epsilon: Fraction, delta: Fraction, context: Context) -> Ways:
         propose = self.propose if self.propose is not None else context.propose
         otherwise = self.otherwise if self.propose is not None else context.otherwise
+        rows = OwnRows(self.columns, self.several, context, self.first)
 
         def build(way: str) -> Step:
             if way in ("laplace", "gaussian"):
-                return FixedStep(self.custom, self.column, way, epsilon, delta, context)
-            return OwnStep(self.custom, self.column, way, epsilon, delta, context, propose, otherwise)
+                return FixedStep(self.custom, rows, way, epsilon, delta)
+            if way == "inverse":
+                return GoalStep(self.custom, rows, epsilon)
+            return OwnStep(self.custom, rows, way, epsilon, delta, propose, otherwise)
 
         return {way: partial(build, way) for way in self.offered}
 
 
-def apply(custom: Custom, column: str, *, propose: Any = None, otherwise: str = "refuse") -> Applied:
-    """Ask a statistic of one's own of a column."""
-    return Applied(custom, column, propose, otherwise)
+def named(custom: Any, columns: Any) -> tuple[str, ...]:
+    """The table's columns a statistic is asked of: one name, several in order, a mapping from its own names, or its own names."""
+    own = tuple(getattr(custom, "columns", ()))
+    if columns is None:
+        if not own:
+            raise QueryError("SRD-103", "no column was named.", 'Name the column, as in table.apply(f, "income").')
+        return own
+    if isinstance(columns, Mapping):
+        if set(columns) != set(own):
+            raise QueryError("SRD-103", f"columns are given for {', '.join(map(str, columns))}.", f"Give one for each of {', '.join(own)}.")
+        columns = [columns[name] for name in own]
+    return (columns,) if isinstance(columns, str) else tuple(columns)
+
+
+def apply(custom: Custom, columns: Any = None, *, propose: Any = None, otherwise: str = "refuse") -> Applied:
+    """Ask a statistic of one's own of a column, or of several."""
+    return Applied(custom, named(custom, columns), propose, otherwise)

@@ -1,4 +1,4 @@
-"""Statistics of the user's own: a function of a sorted column, with what is known about its sensitivity.
+"""Statistics of the user's own: a function of a sorted column, or of rows of several, with what is known about its sensitivity.
 
 What makes two functions of a user the same function, as far as a recorded answer is concerned.
 """
@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from hashlib import sha256
 from types import CodeType
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from sordino.errors import QueryError
 from sordino.privacy.number import as_bounds, as_positive
@@ -57,10 +56,11 @@ def _parts(thing: Any, depth: int = 0) -> Iterator[Any]:
 
 
 Function = Callable[..., Any]
+MOST_POINTS = 100_000
 
 
 class Custom:
-    """A function f of a sorted, clipped array, and its author's claims about it.
+    """A function f of a sorted, clipped array, or of the rows of several `columns`, and its author's claims about it.
 
     `sensitivity_at(x, k)` bounds how far one row can move f on every table within k rows of x; `distance_at(x)`, or `distance_at(x,
     above)`, is how many rows can change before one more could change f, or change it by more than `above`; `sensitivity` bounds it on
@@ -81,21 +81,27 @@ class Custom:
         range: Any = None,
         level: str = "row",
         max_rows: int | None = None,
+        columns: Any = None,
+        matrix: bool = False,
+        points: int | None = None,
     ) -> None:
         self.function, self.relation = function, Relation.of(relation)
-        self.bounds = None if bounds is None else as_bounds(bounds)
+        self.columns, self.matrix, self.points = _columns(columns), matrix, _points(points)
+        self.limits = _limits(bounds, self.columns)  # of each of several columns
+        self.bounds = None if bounds is None or self.columns else as_bounds(bounds)
         self.global_sensitivity = None if sensitivity is None else as_positive(sensitivity, "sensitivity")
         if norm not in (1, 2):
             raise QueryError("SRD-103", f"norm is {norm!r}.", "Give norm=1 or norm=2, the norm in which sensitivity is meant.")
         if isinstance(dimension, bool) or not isinstance(dimension, int) or dimension < 1:
             raise QueryError("SRD-103", f"dimension is {dimension!r}.", "Give the public number of coordinates, at least 1.")
-        if self.bounds is None and self.global_sensitivity is None:
+        if self.bounds is None and self.global_sensitivity is None and not self.columns:
             what = "a statistic needs bounds for its rows, or a sensitivity that holds for all of them."
             raise QueryError("SRD-104", what, "Give bounds=(low, high), or sensitivity=.")
         self.norm, self.dimension = norm, dimension
         self.level, self.max_rows = level, _rows_of_a_step(level, max_rows)
         self.rungs: Function | None = None
         self.steps_away: Function | None = None
+        self.goals: Function | None = None
         self.verdict: Any = None
         self.given_range = None if range is None else as_bounds(range)
         self.__name__ = getattr(function, "__name__", type(function).__name__)
@@ -109,23 +115,45 @@ class Custom:
         low, high = self.bounds
         return min(low, Fraction(0)), max(high, high - low)
 
-    def __call__(self, x: ArrayLike) -> Any:
-        """The statistic of an array one owns, as the table's release would call it: sorted and clipped."""
+    def __call__(self, x: Any) -> Any:
+        """The statistic of rows one owns, as the table's release would call it: sorted and clipped."""
         return self.function(self.prepared(x))
 
-    def prepared(self, x: ArrayLike) -> NDArray[np.float64]:
-        """Sorted, clipped to the bounds, and not to be written to."""
+    def size(self, x: Any) -> int:
+        """How many rows were prepared."""
+        return len(x[self.columns[0]]) if self.columns and not self.matrix else len(x)
+
+    def prepared(self, x: Any) -> Any:
+        """Sorted, clipped to the bounds, and not to be written to: an array; of several columns a dict of arrays, or a matrix."""
+        if self.columns:
+            return self._rows(x)
         values = np.sort(np.asarray(x, float))
         if self.bounds is not None:
             values = np.clip(values, float(self.bounds[0]), float(self.bounds[1]))
         values.flags.writeable = False
         return values
 
+    def _rows(self, x: Any) -> Any:
+        """Rows in the order of their values, so that the order in which they came shows nothing."""
+        if not isinstance(x, Mapping):
+            x = dict(zip(self.columns, np.asarray(x, float).reshape(-1, len(self.columns)).T, strict=True))
+        cells = np.column_stack([np.asarray(x[name], float) for name in self.columns]).reshape(-1, len(self.columns))
+        for i, name in enumerate(self.columns):
+            if name in self.limits:
+                low, high = self.limits[name]
+                cells[:, i] = np.clip(cells[:, i], float(low), float(high))
+        cells = np.asfortranarray(cells[np.lexsort(cells.T[::-1])])
+        cells.flags.writeable = False
+        return cells if self.matrix else {name: cells[:, i] for i, name in enumerate(self.columns)}
+
     def sensitivity_at(self, function: Function) -> Function:
         """Say how far one row can move the statistic within k rows of x: a decorator for a function of (x, k)."""
         _check_arguments(function, (2,), "sensitivity_at", "(x, k)")
-        if self.bounds is None:
-            raise QueryError("SRD-104", f"{self.__name__} has no bounds.", "Give bounds=(low, high) to sd.statistic first.")
+        if self.range is None:
+            given = "range=(low, high), the public limits of the answer," if self.columns else "bounds=(low, high)"
+            raise QueryError(
+                "SRD-104", f"{self.__name__} has no {'range' if self.columns else 'bounds'}.", f"Give {given} to sd.statistic first."
+            )
         self.rungs, self.verdict = function, None
         return function
 
@@ -133,6 +161,14 @@ class Custom:
         """Say how many rows can change before the next one could change the statistic: a decorator for a function of (x) or (x, above)."""
         _check_arguments(function, (1, 2), "distance_at", "(x) or (x, above)")
         self.steps_away, self.verdict = function, None
+        return function
+
+    def distance_to(self, function: Function) -> Function:
+        """Say how many rows must change until the statistic could be y: a decorator for a function of (x, y), a whole number."""
+        _check_arguments(function, (2,), "distance_to", "(x, y)")
+        if self.range is None:
+            raise QueryError("SRD-104", f"{self.__name__} has no range.", "Give range=(low, high), the public limits of the answer.")
+        self.goals, self.verdict = function, None
         return function
 
     def moves(self, rows: int, *, replaced: bool = False) -> int:
@@ -156,12 +192,24 @@ class Custom:
         """What makes two statistics the same."""
         parts = {"function": self.function, "sensitivity_at": self.rungs, "distance_at": self.steps_away}
         marks = {name: None if part is None else fingerprint(part) for name, part in parts.items()}
+        marks |= {} if self.goals is None else {"distance_to": fingerprint(self.goals), "points": str(self.points)}
         pairs = {"bounds": self.bounds, "range": self.range}
         facts = {name: None if pair is None else [str(end) for end in pair] for name, pair in pairs.items()}
         said = None if self.global_sensitivity is None else str(self.global_sensitivity)
-        return {**marks, **facts, "relation": self.relation.value, "sensitivity": said, "norm": self.norm, "dimension": self.dimension} | (
-            {"level": self.level, "max_rows": self.max_rows} if self.level == "person" else {}
+        return (
+            {**marks, **facts, "relation": self.relation.value, "sensitivity": said, "norm": self.norm, "dimension": self.dimension}
+            | ({"level": self.level, "max_rows": self.max_rows} if self.level == "person" else {})
+            | self._several()
         )
+
+    def _several(self) -> dict[str, Any]:
+        if not self.columns:
+            return {}
+        return {
+            "bounds": {name: [str(end) for end in pair] for name, pair in self.limits.items()},
+            "rows": list(self.columns),
+            "matrix": self.matrix,
+        }
 
     @property
     def claim(self) -> str:
@@ -169,13 +217,45 @@ class Custom:
         claimed, tried = "single rows" if self.level == "row" else f"people of up to {_counted(self.max_rows)}", "no pairs tried"
         if self.verdict is not None:
             many = f"{self.verdict.pairs:,} pairs"
-            tried = f"{many} tried with units of up to {_counted(self.verdict.rows)}" if self.verdict.ok else f"REFUTED after {many}"
+            tried = (
+                f"{many} tried with units of up to {_counted(self.verdict.rows)}, {self.verdict.hunted:,} of them hunted"
+                if self.verdict.ok
+                else f"REFUTED after {many}"
+            )
         return f"sensitivity supplied by the user for {claimed}, {tried}, not a proof"
 
     def __repr__(self) -> str:
-        known = [word for word, part in (("sensitivity_at", self.rungs), ("distance_at", self.steps_away)) if part is not None]
+        known = [
+            word
+            for word, part in (("sensitivity_at", self.rungs), ("distance_at", self.steps_away), ("distance_to", self.goals))
+            if part is not None
+        ]
         known += [] if self.global_sensitivity is None else [f"sensitivity {float(self.global_sensitivity):g}"]
         return f"Statistic {self.__name__!r}, {self.relation.value}: {', '.join(known) or 'no sensitivity yet'}; {self.claim}"
+
+
+def _points(points: Any) -> int | None:
+    if points is not None and (isinstance(points, bool) or not isinstance(points, int) or not 2 <= points <= MOST_POINTS):
+        raise QueryError("SRD-103", f"points is {points!r}.", f"Give a whole number from 2 to {MOST_POINTS:,}: that of the public grid.")
+    return points
+
+
+def _columns(columns: Any) -> tuple[str, ...]:
+    names = () if columns is None else (columns,) if isinstance(columns, str) else tuple(columns)
+    if columns is not None and (not names or len(set(names)) < len(names) or not all(isinstance(name, str) for name in names)):
+        raise QueryError("SRD-103", f"columns are {columns!r}.", 'Give different names, such as columns=("x", "y").')
+    return names
+
+
+def _limits(bounds: Any, columns: tuple[str, ...]) -> dict[str, tuple[Fraction, Fraction]]:
+    """The bounds of each column: a mapping, or one pair for all of them."""
+    if bounds is None or not columns:
+        return {}
+    given = bounds if isinstance(bounds, Mapping) else dict.fromkeys(columns, bounds)
+    unknown = sorted(set(given) - set(columns))
+    if unknown:
+        raise QueryError("SRD-201", f"bounds are given for {unknown[0]!r}.", f"The columns are {', '.join(columns)}.")
+    return {name: as_bounds(given[name]) for name in columns if name in given}
 
 
 def _counted(rows: int) -> str:
@@ -221,8 +301,15 @@ def statistic(
     range: Any = None,
     level: str = "row",
     max_rows: int | None = None,
+    columns: Any = None,
+    matrix: bool = False,
+    points: int | None = None,
 ) -> Callable[[Function], Custom]:
-    """Make a function of a sorted column a statistic of one's own.
+    """Make a function of a sorted column, or with `columns` of the rows of several, a statistic of one's own.
+
+    With columns=("x", "y") the function is given a dict of arrays, rows in the order of their values (with matrix=True one matrix), each
+    clamped to the table's declared bounds and to those given here as bounds={"x": (low, high)}; `range` is that of the answer.
+    `points` is the number of answers mechanism="inverse" chooses from, evenly over the range.
 
     `bounds` are those of the rows, `range` the public limits of the value where they differ. With `sensitivity=` a bound that holds on
     every table is known; otherwise say more with `.sensitivity_at` or `.distance_at`. Claims are about single rows, and a person of m
@@ -240,6 +327,16 @@ def statistic(
         if not callable(function):
             raise QueryError("SRD-105", f"{function!r} is not a function.", "Decorate a function of a sorted array.")
         options: dict[str, Any] = {"bounds": bounds, "relation": relation, "sensitivity": sensitivity, "norm": norm}
-        return Custom(function, **options, dimension=dimension, range=range, level=level, max_rows=max_rows)
+        return Custom(
+            function,
+            **options,
+            dimension=dimension,
+            range=range,
+            level=level,
+            max_rows=max_rows,
+            columns=columns,
+            matrix=matrix,
+            points=points,
+        )
 
     return made

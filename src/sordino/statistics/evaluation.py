@@ -10,7 +10,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sordino.sensitivity.ladder import Ladder
 from sordino.sensitivity.order import Array
@@ -23,7 +22,6 @@ BITS = 32  # of the public range, for the value
 LONGEST = 10_000
 SLACK = 4  # steps that rounding adds to a proposed bound, for each move of a unit
 ERROR = Fraction(1, 1024)  # of a step: how far the floats of a user's function may be off
-Floats = NDArray[np.float64]
 
 
 def called(function: Any, *arguments: Any) -> Any:
@@ -44,7 +42,7 @@ def number(found: Any, otherwise: float) -> float:
     return value if math.isfinite(value) else otherwise
 
 
-def values(custom: Custom, x: Floats) -> list[float]:
+def values(custom: Custom, x: Any) -> list[float]:
     """f as a release by a global sensitivity sees it: finite numbers, inside the range if its author gave one, and never an error.
 
     What is no number is the middle of the range, or 0; a wrong number of coordinates is that in every one. A range that only follows
@@ -124,20 +122,28 @@ class Evaluation:
         """What the noise has to cover, in steps, where units were proposed to move f by at most this."""
         return propose / self.step + SLACK * self.moves
 
-    def value(self, x: Floats) -> int:
-        middle = float(sum(self.range) / 2)
-        found = number(called(self.custom.function, x), middle)
-        clipped = min(max(Fraction(found), self.range[0]), self.range[1])
+    def plain(self, x: Any) -> float:
+        """f as a number inside its range."""
+        found = number(called(self.custom.function, x), float(sum(self.range) / 2))
+        return min(max(found, float(self.range[0])), float(self.range[1]))
+
+    def value(self, x: Any) -> int:
+        clipped = min(max(Fraction(self.plain(x)), self.range[0]), self.range[1])
         return math.floor((clipped - self.range[0]) / self.step + Fraction(1, 2))
 
-    def rung(self, x: Floats, k: int) -> int:
+    def steps_to(self, x: Any, goal: float, most: int = 10**9) -> int:
+        """How many steps of the claim lead to a table where f could be `goal`; a broken answer is the longest way."""
+        found = number(called(self.custom.goals, x, goal), float(most))
+        return int(min(max(found, 0.0), float(most)))
+
+    def rung(self, x: Any, k: int) -> int:
         """The rung of single steps of the claim."""
-        if self.custom.rungs is None or (self.most is not None and len(x) + (k + 1) * self.custom.max_rows > self.most):
+        if self.custom.rungs is None or (self.most is not None and self.custom.size(x) + (k + 1) * self.custom.max_rows > self.most):
             return self.top
         found = number(called(self.custom.rungs, x, k), math.inf) * float(1 / self.step)
         return min(math.ceil(Fraction(found) + 1 + (2 * k + 3) * ERROR), self.top) if 0 <= found < self.top else self.top
 
-    def ladder(self, x: Floats) -> Ladder:
+    def ladder(self, x: Any) -> Ladder:
         """Rungs are asked for once, in order; they never fall, and above the whole range there is nothing to ask."""
         known: list[int] = []
 
@@ -146,20 +152,20 @@ class Evaluation:
                 known.append(max(known[-1] if known else 0, self.rung(x, len(known))))
             return np.array((known[k0:k1] + [self.top] * (k1 - k0))[: k1 - k0], dtype=np.int64)
 
-        return Ladder(block, self.top, len(x) + 1).people(self.moves, self.top)
+        return Ladder(block, self.top, self.custom.size(x) + 1).people(self.moves, self.top)
 
-    def located(self, x: Floats, propose: Fraction | None = None) -> Located:
+    def located(self, x: Any, propose: Fraction | None = None) -> Located:
         known = self.custom.rungs is None and propose is not None
         return Located(self.value(x), self.ladder(x), 0, self.top, self.distance(x, propose) if known else None)
 
-    def distance(self, x: Floats, above: Fraction | None = None, most: int = 10**9) -> int:
+    def distance(self, x: Any, above: Fraction | None = None, most: int = 10**9) -> int:
         """How many units can change before the next one could move f by more than `above` (None: at all); a broken answer is 0.
 
         Where only a ladder is known it is the least k with A(x, k) > 0, as far as `most` units.
         """
         room = most * self.moves
         if self.most is not None:
-            room = min(room, max(self.most - len(x), 0) // self.custom.max_rows)
+            room = min(room, max(self.most - self.custom.size(x), 0) // self.custom.max_rows)
         if self.custom.steps_away is not None:
             arguments = (x, float((above or Fraction(0)) / self.moves)) if self.custom.measures_distance else (x,)
             found = number(called(self.custom.steps_away, *arguments), 0.0)
