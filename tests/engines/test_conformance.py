@@ -95,7 +95,7 @@ def test_a_class_from_outside_is_asked_every_kind_of_request_an_engine_answers()
     assert report.ok
     assert report.engine == "Overheard"
     assert Overheard.heard == known
-    assert len(known) == 11
+    assert len(known) == 12
 
 
 @pytest.mark.parametrize("name", ["one row", "tidy", "derived"])

@@ -23,7 +23,7 @@ from sordino.sensitivity.distance import canonical
 from sordino.summaries.marginal import Crossed, Marginals
 from sordino.summaries.moment import EXACT, ONE, Gradient, Gram, Lengths, Outer, Products, Sizes, Slope
 from sordino.summaries.records import Records
-from sordino.summaries.request import Window
+from sordino.summaries.request import WHOLE_WEIGHT, KeyWeights, Tally, Window
 from sordino.summaries.totals import (
     ALL,
     Clipped,
@@ -169,6 +169,8 @@ class EngineAnswer(RecordReader):
             return self._outer(request)
         if isinstance(request, Marginals):
             return self._marginals(request)
+        if isinstance(request, KeyWeights):
+            return self._weights(request)
         raise QueryError("SRD-106", f"an engine does not answer {type(request).__name__}.", "Ask for Totals, Ranks or Rows.")
 
     def _fetch(self, statement: str) -> dict[str, Any]:
@@ -216,6 +218,24 @@ class EngineAnswer(RecordReader):
         found = self._fetch(f"SELECT place, {sums} FROM {self._table} AS bounded JOIN wanted ON {same} GROUP BY place")
         place = np.asarray(found["place"], dtype=np.intp)
         return GroupTotals(keys, {item: _integers(found[f"s{i}"], place, len(keys)) for i, item in enumerate(request.items)})
+
+    def _weights(self, request: KeyWeights) -> Tally:
+        """The weight of every key that is left: a person's is divided among those they have there."""
+        names, unnamed = self._text.keys, ""
+        if request.without:
+            inside = [self._inside(cast(Key, key)) for key in request.without]
+            parts = {f"w{i}": column_array([key[i] for key in inside]) for i in range(len(names))}
+            self._cursor.register("named", {"place": np.arange(len(inside)), **parts})
+            same = " AND ".join(f"{name} IS NOT DISTINCT FROM w{i}" for i, name in enumerate(names))
+            unnamed = f" WHERE NOT EXISTS (SELECT 1 FROM named WHERE {same})"
+        keys = ", ".join(names)
+        pairs = f"SELECT DISTINCT u, {keys} FROM {self._table} AS bounded{unnamed}"
+        many = f"SELECT {keys}, count(*) OVER (PARTITION BY u) AS many FROM ({pairs}) AS pairs"
+        each = f"CAST(floor(CAST({WHOLE_WEIGHT} AS DOUBLE) / sqrt(CAST(many AS DOUBLE))) AS BIGINT)"  # exact: sqrt and / round correctly
+        held = f"SELECT {keys}, {each} AS w FROM ({many}) AS held"
+        found = self._fetch(self._text.grouped(f"({held}) AS weighed", ["sum(w)"]))
+        occur, place = self._placed(self._groups(found))
+        return Tally(occur, _integers(found["s0"], place, len(occur)).astype(np.int64))
 
     def _gram(self, request: Gram) -> Products:
         sums = len(request.terms) * (len(request.terms) + 1) // 2

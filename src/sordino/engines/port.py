@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar, runtime_checkable
 from sordino.engines.inspection import Inspection
 from sordino.schema.column import Column
 from sordino.schema.frame import Frame
-from sordino.summaries import Request
+from sordino.summaries import KeyWeights, Request
 from sordino.summaries.marginal import Marginals
 from sordino.summaries.moment import Gradient, Gram, Lengths, Outer
 from sordino.summaries.records import Records
@@ -21,7 +21,7 @@ __all__ = ["Bounded", "Engine", "Inspectable", "Stop", "TableRequest", "stoppabl
 
 A = TypeVar("A")
 # all that is ever asked of a bounded table
-TableRequest = Totals | Clipped | Ranks | Middles | Rows | Records | Gram | Gradient | Lengths | Outer | Marginals
+TableRequest = Totals | Clipped | Ranks | Middles | Rows | Records | Gram | Gradient | Lengths | Outer | Marginals | KeyWeights
 
 
 class Bounded(Protocol):

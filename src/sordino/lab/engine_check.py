@@ -21,6 +21,7 @@ from sordino.lab.finding import plain
 from sordino.lab.reference_engine import Reference
 from sordino.schema.column import Column
 from sordino.schema.frame import Frame
+from sordino.summaries import KeyWeights
 from sordino.summaries.marginal import MOST_ROWS, Axis, Marginals, person_unit
 from sordino.summaries.moment import FINE, ONE, Gradient, Gram, Lengths, Outer, Term
 from sordino.summaries.records import Records
@@ -161,6 +162,8 @@ def requests(frame: Frame, keys: tuple[Any, ...], *, full: bool) -> list[Any]:
         found += _about(frame, column, keys, full=full)
     found += [marginals(frame)] if frame.columns else []
     found += records(frame, keys, full=full)
+    if frame.by and frame.unit_column is not None and frame.public_groups is None:
+        found += [KeyWeights(), KeyWeights(keys[::2])]
     return found + (moments(frame) if full else moments(frame)[1:6:2] if len(frame.columns) > 1 else [])
 
 

@@ -20,10 +20,11 @@ from sordino.schema.column import Column, coarse_shift
 from sordino.schema.frame import Frame, Join
 from sordino.schema.interval import derive
 from sordino.sensitivity.distance import canonical
+from sordino.summaries import KeyWeights, Tally
 from sordino.summaries.marginal import Crossed, Marginals
 from sordino.summaries.moment import Gradient, Gram, Lengths, Outer
 from sordino.summaries.records import Matrix, Records
-from sordino.summaries.request import Window
+from sordino.summaries.request import Window, weight_of
 from sordino.summaries.totals import Clipped, GroupTotals, Item, Middle, Middles, Ranks, Rows, Sorted, Totals
 
 __all__ = ["Reference"]
@@ -207,6 +208,13 @@ class ReferenceAnswer:
             return GroupTotals(
                 keys, {item: np.array([self._total(item, self._rows(key)) for key in keys], object) for item in request.items}
             )
+        if isinstance(request, KeyWeights):
+            held: dict[Any, set[Any]] = defaultdict(set)
+            for key in self._keys():
+                for row in self._rows(key) if key not in request.without else ():
+                    held[row[0]].add(key)
+            left = tuple(key for key in self._keys() if any(key in keys for keys in held.values()))
+            return Tally(left, np.array([sum(weight_of(len(keys)) for keys in held.values() if key in keys) for key in left], np.int64))
         if isinstance(request, Gram | Gradient | Lengths | Outer):
             return naive_moment(self.frame, request, self._keys(), [self._rows(key) for key in self._keys()])
         if isinstance(request, Marginals):

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from sordino.mechanisms.stable_histogram import StableHistogram
     from sordino.mechanisms.stable_mode import StableMode
     from sordino.mechanisms.two_coins import TwoCoins
+    from sordino.mechanisms.weighted_selection import WeightedSelection
 
 __all__ = [
     "AboveThreshold",
@@ -75,6 +76,7 @@ __all__ = [
     "StableHistogram",
     "StableMode",
     "TwoCoins",
+    "WeightedSelection",
     "catalog",
     "find",
 ]

@@ -34,8 +34,8 @@ class PartitionSelection:
     Proof. One person changes at most l coins by one step each; l-fold composition of (e, d) coins is (l e, 1 - (1-d)^l). For l = 1 the
     recursion takes at each number of people the largest probability that both inequalities with the one before it allow, and is
     monotone in that one. A replacement is a removal and an addition: group privacy for two. QED
-    For larger l this coin is the best of those for one person's epsilon/l, not of all independent coins: a Gaussian threshold on the
-    number of people, whose l coins together cost sqrt(l), names keys of fewer people at l = 5 already.
+    For larger l this coin is the best of those for one person's epsilon/l, not of all independent coins: from l = 3 on Gaussian noise on
+    divided weights, `WeightedSelection`, names keys of fewer people.
     """
 
     epsilon: Fraction

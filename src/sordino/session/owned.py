@@ -23,9 +23,10 @@ from sordino.sensitivity.distance import canonical
 from sordino.sensitivity.order import rank
 from sordino.session.card import Card
 from sordino.session.release import Paid, Release
-from sordino.summaries import Counts, Draw, Near, Nearness, RankWindow, Rung, Scores, Stair, Tally, Value
+from sordino.summaries import Counts, Draw, KeyWeights, Near, Nearness, RankWindow, Rung, Scores, Stair, Tally, Value
 from sordino.summaries.moment import ONE, Gradient, Gram, Lengths, Outer
 from sordino.summaries.product import answer, quantised
+from sordino.summaries.request import weight_of
 from sordino.summaries.totals import Sorted, Values, rank_window
 
 __all__ = ["Owned", "owned", "release"]
@@ -53,6 +54,8 @@ class Owned:
                 return _whole(self.data)
             case Counts():
                 return _tally(self.data)
+            case KeyWeights():
+                return _weighed(self.data, request)
             case RankWindow():
                 low, high = (int(b) for b in as_bounds(self.bounds))
                 x = np.sort(np.floor(np.clip(_numbers(self.data), low, high)).astype(np.int64))
@@ -182,6 +185,19 @@ def _spelled(key: Hashable) -> Hashable:
             return math.nan  # one object, so that all of them are one key
         return int(number) if number.is_integer() else number
     return plain
+
+
+def _weighed(data: Any, request: KeyWeights) -> Tally:
+    """The weights of keys held by people, each given as a collection of their keys."""
+    from sordino.sensitivity.distance import canonical
+
+    weights: dict[Any, int] = {}
+    for person in data:
+        mine = set(person) - set(request.without)
+        for key in mine:
+            weights[key] = weights.get(key, 0) + weight_of(len(mine))
+    keys = tuple(sorted(weights, key=canonical))
+    return Tally(keys, np.array([weights[key] for key in keys], np.int64))
 
 
 def _tally(data: Any) -> Tally:

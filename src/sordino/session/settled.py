@@ -30,7 +30,7 @@ from sordino.statistics import Answer, Context, Plan, Step, plan_steps
 from sordino.statistics.budget_split import THRIFTY
 from sordino.statistics.ends import IntervalStep
 from sordino.statistics.port import Groups
-from sordino.summaries import Draw
+from sordino.summaries import Draw, KeyWeights, Tally
 from sordino.summaries.marginal import Crossed, Marginals
 from sordino.summaries.moment import Gradient, Gram, Lengths, Outer, Products, Sizes, Slope
 from sordino.summaries.records import Matrix, Records
@@ -54,6 +54,8 @@ class Nobody:
         if isinstance(request, Totals):
             groups = () if self.frame.by else ((),)
             return GroupTotals(groups, {item: np.zeros(len(groups), np.int64) for item in request.items})
+        if isinstance(request, KeyWeights):
+            return Tally((), np.zeros(0, np.int64))
         if isinstance(request, Clipped):
             keys = request.keys if request.keys is not None else ((),)
             return GroupTotals(keys, {item: np.zeros(len(keys), np.int64) for item in request.items})
@@ -132,7 +134,7 @@ class Settled:
     @property
     def appears(self) -> str:
         """How large a private key, or the lead of the most frequent value, must be to be shown; empty where everything is."""
-        said = [] if self.plan.keys is None else [f"{self.plan.keys.threshold:,}"]
+        said = [] if self.plan.keys is None else [self.plan.keys.least]
         least = (step.shown_from for step in self.steps.values())
         said += [f"{size:,}" for size in least if size is not None]
         return ", ".join(said)

@@ -234,11 +234,13 @@ def _keys(
 ) -> Keys | CountedKeys:
     """People decide which keys are named; or rows do, together with the count that is asked anyway, if that hides no more.
 
-    A group has at least as many rows as people, so the lower threshold names more.
+    One draw of the count has the narrower interval, as nothing is set aside for naming. It also names more if its threshold in rows is at
+    most the threshold in people times the rows a person has in a group: half of those that count there, as far as the public knows.
+    (Both sides are public: thresholds follow from the price and the limits.)
     """
     keys = Keys(epsilon, delta, context)
     count = next((m for m in shares if len(m) == 1 and isinstance(statistics[m[0]], Count)), None)
     if count is None:
         return keys
     both = CountedKeys(epsilon + shares[count], delta, context, count[0])
-    return both if both.threshold <= keys.threshold else keys
+    return both if both.threshold <= keys.usual * max(Fraction(context.limits.rows, 2), 1) else keys

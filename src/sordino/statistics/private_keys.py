@@ -11,10 +11,11 @@ from typing import Any, cast
 from sordino.mechanisms.partition_selection import PartitionSelection
 from sordino.mechanisms.stability import UNIT
 from sordino.mechanisms.stable_histogram import StableHistogram
+from sordino.mechanisms.weighted_selection import WeightedSelection
 from sordino.privacy.certificate import Part
 from sordino.statistics.histograms import noise_radius, noise_rmse, stable_histogram
 from sordino.statistics.port import LEVEL, Answer, Context, Priced
-from sordino.statistics.reach import tally
+from sordino.statistics.reach import key_order, tally
 from sordino.statistics.row_count import units_item
 from sordino.summaries import Ask, Draw, Held, Tally
 from sordino.summaries.totals import GroupTotals, Item, Totals
@@ -37,9 +38,16 @@ def _tally(ask: Ask, item: Item) -> Tally:
     return tally({key: int(v) for key, v in zip(answer.keys, answer.values[item], strict=True)})
 
 
+FEW = 2  # groups of a person up to which each key's own coin names more than divided weights do
+
+
 @dataclass(frozen=True)
 class Keys(Priced):
-    """Name each group with the largest probability that its number of people allows; a person is counted once in each of g groups."""
+    """Which groups are named, by how many people they have.
+
+    A person in one or two groups: each is named with the largest probability that its number of people allows. In more: everybody's
+    weight is divided among their groups, in two rounds of noise.
+    """
 
     epsilon: Fraction
     delta: Fraction
@@ -49,27 +57,52 @@ class Keys(Priced):
         _ = self.threshold  # every refusal comes before the charge
 
     @cached_property
-    def mechanism(self) -> PartitionSelection:
-        return PartitionSelection(self.epsilon, self.delta, self.context.limits.touched, self.context.unit.relation)
+    def mechanism(self) -> PartitionSelection | WeightedSelection:
+        groups, relation = self.context.limits.touched, self.context.unit.relation
+        kind = PartitionSelection if groups <= FEW else WeightedSelection
+        return kind(self.epsilon, self.delta, groups, relation)
 
     @property
     def name(self) -> str:
-        return "PartitionSelection"
+        return type(self.mechanism).__name__
 
     @cached_property
     def threshold(self) -> int:
-        """The number of people from which a key is named more often than not."""
+        """The number of people from which a key is named more often than not; of people with no other key, if that matters."""
+        if isinstance(self.mechanism, WeightedSelection):
+            return self.mechanism.people(1)
         return next(i for i, chance in enumerate(self.mechanism.table) if 2 * chance >= UNIT)
 
     @property
+    def most(self) -> int:
+        """The same of people who are in as many groups as count."""
+        return self.mechanism.people(self.mechanism.max_groups) if isinstance(self.mechanism, WeightedSelection) else self.threshold
+
+    @property
+    def usual(self) -> int:
+        """The same of people in half as many groups as count, as far as the public knows the middle."""
+        groups = -(-self.mechanism.max_groups // 2)
+        return self.mechanism.people(groups) if isinstance(self.mechanism, WeightedSelection) else self.threshold
+
+    @property
+    def least(self) -> str:
+        """How large a key must be to be shown, for a price list."""
+        return f"{self.threshold:,}" if self.most == self.threshold else f"{self.threshold:,} to {self.most:,}"
+
+    @property
     def withheld(self) -> str:
-        return withheld(self.threshold, self.context)
+        if self.most == self.threshold:
+            return withheld(self.threshold, self.context)
+        groups = self.mechanism.max_groups
+        return f"keys under about {self.threshold:,} people in one group each, or {self.most:,} in {groups} groups each, are withheld"
 
     @property
     def parts(self) -> tuple[Part, ...]:
         return (Part(self.mechanism.certificate()),)
 
     def release(self, ask: Ask, draw: Draw) -> Named:
+        if isinstance(self.mechanism, WeightedSelection):
+            return Named(tuple(sorted(cast(Keyed, self.mechanism.release(ask, draw)), key=key_order)))
         people = _tally(ask, units_item(self.context))
         return Named(cast(Keyed, self.mechanism.release(Held(people), draw)))
 
@@ -97,6 +130,10 @@ class CountedKeys(Priced):
     @property
     def threshold(self) -> int:
         return self.mechanism.threshold
+
+    @property
+    def least(self) -> str:
+        return f"{self.threshold:,}"
 
     @property
     def withheld(self) -> str:

@@ -29,6 +29,7 @@ __all__ = [
     "Whole",
     "column_of",
     "grid_of",
+    "key_order",
     "length_grid",
     "line_up",
     "one_unit",
@@ -256,12 +257,14 @@ def read_cells(ask: Ask, item: Item, groups: Groups) -> list[dict[Any, int]]:
     return list(found.values())
 
 
-def tally(cells: dict[Any, int]) -> Tally:
-    """Cells that occur, as a mechanism wants them: in canonical byte order, so that the order of rows cannot show."""
+def key_order(key: Any) -> list[Any]:
+    """The canonical place of a key, or of a group of them."""
     from sordino.sensitivity.distance import canonical
 
-    def order(key: Any) -> list[Any]:
-        return [canonical(part) for part in key] if isinstance(key, tuple) else [canonical(key)]
+    return [canonical(part) for part in key] if isinstance(key, tuple) else [canonical(key)]
 
-    keys = tuple(sorted((key for key, count in cells.items() if count > 0), key=order))
+
+def tally(cells: dict[Any, int]) -> Tally:
+    """Cells that occur, as a mechanism wants them: in canonical byte order, so that the order of rows cannot show."""
+    keys = tuple(sorted((key for key, count in cells.items() if count > 0), key=key_order))
     return Tally(keys, np.array([cells[key] for key in keys], np.int64))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -13,11 +14,13 @@ from numpy.typing import NDArray
 from sordino.privacy.law import LawOutcome
 
 __all__ = [
+    "WHOLE_WEIGHT",
     "Ask",
     "Counts",
     "Draw",
     "Held",
     "Hidden",
+    "KeyWeights",
     "Near",
     "Nearness",
     "RankWindow",
@@ -30,6 +33,7 @@ __all__ = [
     "Tally",
     "Value",
     "Window",
+    "weight_of",
 ]
 
 A = TypeVar("A")
@@ -99,6 +103,24 @@ class Scores(Request[NDArray[np.int64]]):
 @dataclass(frozen=True)
 class Counts(Request["Tally"]):
     """Ask how many rows carry each key; the answer is a Tally."""
+
+
+@dataclass(frozen=True)
+class KeyWeights(Request["Tally"]):
+    """Ask for the weight of every key but those in `without`: a person with k of them adds 1/sqrt(k) to each, in whole units.
+
+    The answer is a Tally of weights. `without` are keys that were drawn, so the request says nothing new.
+    """
+
+    without: tuple[Hashable, ...] = ()
+
+
+WHOLE_WEIGHT = 2**20  # of a person with one key
+
+
+def weight_of(keys: int) -> int:
+    """What a person with so many keys adds to each, rounded down: the squares of all of them add up to no more than a whole weight's."""
+    return math.isqrt(WHOLE_WEIGHT**2 // keys)
 
 
 @dataclass(frozen=True, repr=False)

@@ -1,0 +1,159 @@
+"""Which keys may be named where people hold several: everybody's weight is divided among their keys, in two rounds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sordino.errors import QueryError
+from sordino.mechanisms.gaussian import largest_mu
+from sordino.mechanisms.laplace import check_scale
+from sordino.mechanisms.listing import claim, listed
+from sordino.mechanisms.selection import as_reach
+from sordino.privacy.certificate import Certificate
+from sordino.privacy.cost import Cost, gaussian_delta
+from sordino.privacy.families import GaussianLaw
+from sordino.privacy.law import Placed, output_grid
+from sordino.privacy.number import as_delta, as_epsilon, round_down
+from sordino.privacy.relation import Relation
+from sordino.privacy.witness import Closed
+from sordino.summaries import Ask, Draw, KeyWeights, Tally
+from sordino.summaries.request import WHOLE_WEIGHT, weight_of
+
+__all__ = ["WeightedSelection"]
+
+# of mu squared and of the delta that hides keys; the roots of the shares, rounded down
+ROUNDS = ((Fraction(1, 10), Fraction(316227766, 10**9)), (Fraction(9, 10), Fraction(948683298, 10**9)))
+APART = Fraction(1414213563, 10**9)  # the root of two, rounded up
+
+
+@listed("weighted Gaussian selection", "DP-SIPS", note="002 stable histograms (infinite domain)")
+@dataclass(frozen=True)
+class WeightedSelection:
+    r"""Name keys by the noisy sum of weights 1/sqrt(k) of people with k keys; then again, with everybody's weight on keys not yet named.
+
+    Theorem. A person holds at most l keys. Let round i add Gaussian noise of deviation s_i to the weight of every key that occurs and name
+    those from T_i on, where T_i hides all keys of one person alone but for probability d_i. With mu^2 = sum 1/s_i^2 (sum 2/s_i^2 under
+    replace) and E = -sum ln(1 - d_i) the two rounds are (epsilon, delta)-DP if a Gaussian of shift mu has at most delta - d_1 - d_2 at
+    epsilon - E.
+    Proof. Fix what the first rounds named. Keys that others hold get the same weights from them on both sides, and k weights of at most
+    1/sqrt(k) have L2 norm at most 1 (two people's, none negative, are at most sqrt(2) apart): naming them is post-processing of a
+    Gaussian of that shift. Each key of one person alone is a coin of its own that stays hidden with probability F, together at least
+    1 - d_i, and on the other side for certain: that is (-ln(1 - d_i), d_i)-DP in both directions. What is asked next depends on what
+    was named. Compose all four adaptively; Gaussian shifts compose by their squares. QED
+    Weights are whole numbers, 2^20/sqrt(k) rounded down. A generous l hardly costs: T grows with the root of its logarithm, and a key
+    needs about T sqrt(k) people of k keys each. Half of delta is the noise's, half hides keys, and a tenth of mu^2 and of that half is
+    the first round's (after Swanberg et al. 2023).
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    max_groups: int = 3
+    relation: Relation = Relation.ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", as_epsilon(self.epsilon))
+        object.__setattr__(self, "delta", as_delta(self.delta))
+        object.__setattr__(self, "relation", Relation.of(self.relation))
+        as_reach(self.max_groups)
+        if self._left <= 0:
+            raise QueryError("SRD-102", f"delta is {float(self.delta):g}.", "The threshold needs a delta far below epsilon.")
+        for scale in self.scales:
+            check_scale(scale)
+
+    def hidden(self, turn: int) -> Fraction:
+        """How often a round may name a key of one person alone."""
+        return self.delta / 2 * ROUNDS[turn][0]
+
+    @property
+    def _left(self) -> Fraction:
+        """Epsilon for the noise, after what the coins of hidden keys cost."""
+        return round_down(float(self.epsilon) + math.fsum(math.log1p(-float(self.hidden(i))) for i in range(len(ROUNDS))), 15)
+
+    @cached_property
+    def scales(self) -> tuple[Fraction, ...]:
+        """The deviation of each round, in units of a millionth of a person."""
+        reach = WHOLE_WEIGHT * (APART if self.relation is Relation.REPLACE else 1)
+        return tuple(reach / (largest_mu(self._left, self.delta / 2) * root) for _, root in ROUNDS)
+
+    @cached_property
+    def weights(self) -> NDArray[np.float64]:
+        """What one person with 1, 2, .. keys adds to each."""
+        return np.array([weight_of(k) for k in range(1, self.max_groups + 1)], float)
+
+    @cached_property
+    def thresholds(self) -> tuple[int, ...]:
+        """The noisy weight from which a key is named, in each round."""
+        from scipy.special import ndtri
+
+        keys, out = np.arange(1, self.max_groups + 1), []
+        for turn, scale in enumerate(self.scales):
+            each = -np.expm1(math.log1p(-float(self.hidden(turn))) / keys) * (1 - 1e-6)
+            far = self.weights + output_grid(scale) / 2 - float(scale) * ndtri(each)
+            out.append(math.ceil(float(far.max())) + 1)
+        return tuple(out)
+
+    @property
+    def sure_from(self) -> int:
+        """The number of people with one key each from which it is named more often than not."""
+        return self.people(1)
+
+    def people(self, keys: int) -> int:
+        """The number of people with so many keys each that name a key more often than not, in the second round alone."""
+        return math.ceil(self.thresholds[-1] / weight_of(keys))
+
+    def seen(self, turn: int) -> float:
+        """How often a round names some key of one person alone, at the worst number of keys."""
+        from scipy.special import ndtr
+
+        scale = self.scales[turn]
+        each = ndtr((self.weights + output_grid(scale) / 2 - self.thresholds[turn]) / float(scale))
+        return float(np.max(-np.expm1(np.arange(1, self.max_groups + 1) * np.log1p(-each))))
+
+    def hockey(self, epsilon: float) -> float:
+        """The theorem's sum, with what the thresholds and deviations really are."""
+        seen = [self.seen(turn) for turn in range(len(ROUNDS))]
+        reach = WHOLE_WEIGHT * float(APART if self.relation is Relation.REPLACE else 1)
+        mu = math.sqrt(math.fsum((reach / float(scale)) ** 2 for scale in self.scales))
+        rest = epsilon + math.fsum(math.log1p(-part) for part in seen)
+        noise = gaussian_delta(mu, rest) if rest >= 0 else 1.0
+        return min(1.0, noise + math.fsum(seen))
+
+    def certificate(self) -> Certificate:
+        unit = f"{self.relation.value}; a person in at most {self.max_groups} keys, of weight one together"
+        why = "hiding and noise are added, round by round; that their maximum would do is not proved for rounds that depend on each other"
+        return claim(self, Cost.approximate(self.epsilon, self.delta), Closed(self.hockey), assumes=unit, loose=why)
+
+    def law(self, turn: int, weights: NDArray[np.int64]) -> Placed[Any]:
+        return GaussianLaw().at(weights, self.scales[turn], grid=output_grid(self.scales[turn]))
+
+    def release(self, ask: Ask, draw: Draw) -> tuple[Hashable, ...]:
+        named: tuple[Hashable, ...] = ()
+        for turn, least in enumerate(self.thresholds):
+            tally: Tally = ask(KeyWeights(named))
+            noisy = draw(self.law(turn, tally.counts))
+            named += tuple(key for key, weight in zip(tally.keys, np.atleast_1d(noisy).tolist(), strict=True) if weight >= least)
+        return named
+
+    def neighbours(self) -> Sequence[tuple[Any, ...]]:
+        """People as collections of their keys: one who holds what others hold, and one whose keys nobody else has."""
+        keys = [f"k{i}" for i in range(self.max_groups)]
+        few = max(1, self.people(len(keys)) // 2)
+        crowd = [tuple(keys)] * few
+        other = [("elsewhere",)] if self.relation is Relation.REPLACE else []
+        shared = ("keys about as often named as not", [*crowd, *other], [*crowd, tuple(keys)])
+        alone = ("keys nobody else has", [*crowd, *other], [*crowd, tuple(f"n{i}" for i in range(len(keys)))], {}, True)
+        single = ("one key nobody else has", [*crowd, *other], [*crowd, ("n0",)], {}, True)
+        return (shared, alone, single) if not other else (alone, single)
+
+    @classmethod
+    def examples(cls) -> Sequence[WeightedSelection]:
+        small = Fraction(1, 10**6)
+        return (cls(Fraction(1), small), cls(Fraction(1), small, 20), cls(Fraction(1, 2), small, 5, Relation.REPLACE))
