@@ -148,9 +148,9 @@ class WeightedSelection:
         few = max(1, self.people(len(keys)) // 2)
         crowd = [tuple(keys)] * few
         other = [("elsewhere",)] if self.relation is Relation.REPLACE else []
-        shared = ("keys about as often named as not", [*crowd, *other], [*crowd, tuple(keys)])
-        alone = ("keys nobody else has", [*crowd, *other], [*crowd, tuple(f"n{i}" for i in range(len(keys)))], {}, True)
-        single = ("one key nobody else has", [*crowd, *other], [*crowd, ("n0",)], {}, True)
+        shared: tuple[Any, ...] = ("keys about as often named as not", [*crowd, *other], [*crowd, tuple(keys)])
+        alone: tuple[Any, ...] = ("keys nobody else has", [*crowd, *other], [*crowd, tuple(f"n{i}" for i in range(len(keys)))], {}, True)
+        single: tuple[Any, ...] = ("one key nobody else has", [*crowd, *other], [*crowd, ("n0",)], {}, True)
         return (shared, alone, single) if not other else (alone, single)
 
     @classmethod

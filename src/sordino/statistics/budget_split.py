@@ -243,4 +243,4 @@ def _keys(
     if count is None:
         return keys
     both = CountedKeys(epsilon + shares[count], delta, context, count[0])
-    return both if both.threshold <= keys.usual * max(Fraction(context.limits.rows, 2), 1) else keys
+    return both if both.threshold <= keys.usual * max(Fraction(context.limits.rows, 2), Fraction(1)) else keys
