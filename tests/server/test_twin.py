@@ -163,6 +163,11 @@ def browse(world: World) -> None:
         world.ask("GET", place)
         world.ask("GET", place.partition("?")[0] + ".csv")
         world.ask("GET", place.partition("?")[0] + ".json")
+        world.ask("GET", place.partition("?")[0] + ".svg")
+        world.ask("GET", place.partition("?")[0] + ".parquet")
+        post("/answers", form=known["form"], plan=known["plan"], name="kept")
+        world.ask("GET", "/answers")
+        world.ask("GET", "/history.csv?q=admissions")
         world.ask("GET", place.partition("?")[0] + ".card.html")
         world.ask("GET", f"/improve?plan={known['plan']}&within=200")
         world.ask("GET", "/history")
@@ -176,6 +181,7 @@ def browse(world: World) -> None:
     world.ask("GET", "/approvals")
     post("/owner/approvals", form=known["form"], id="x", verdict="approved")
     post("/approvals", form=known["form"], id="x")
+    post("/owner/tokens", form=known["form"], name="eve")
     post("/owner/purses", form=known["form"], name="amina", epsilon="3")
     post("/pay", **{**known, "key": "f" * 32, "within": "", "epsilon": "49", "fresh": "1", "at_most": ""})
     for path in (
@@ -211,8 +217,9 @@ def own(world: World) -> None:
     page = world.ask("GET", "/owner").text
     known = re.search(r'name="form" value="([^"]*)"', page)
     fields = {"form": known[1], "dataset": "hospital", "name": "amina", "epsilon": "3", "id": "none", "verdict": "approved"}
-    for path in ("/owner/purses", "/owner/approvals"):
-        world.ask("POST", path, content=urlencode(fields).encode(), headers=form)
+    for path in ("/owner/purses", "/owner/approvals", "/owner/tokens"):
+        new = {"name": "cleo"} if path.endswith("tokens") else {}
+        world.ask("POST", path, content=urlencode(fields | new).encode(), headers=form)
     for path in ("/owner", "/history", "/approvals", "/datasets"):
         world.ask("GET", path)
 

@@ -243,12 +243,13 @@ def add(
     name: Annotated[str, typer.Argument(help="Whose token: the name of a purse in [budget.analysts], if there are purses.")],
     role: Annotated[str, typer.Option(help="analyst or owner.")] = "analyst",
     scope: Annotated[list[str] | None, typer.Option(help="A dataset it is for; repeat it for several, leave it out for all.")] = None,
+    days: Annotated[int | None, typer.Option(help="After so many days it opens nothing; without it, it stays.", min=1)] = None,
 ) -> None:
     """Make a token and show it once. Only its hash is kept.
 
     Example: sordino token add amina --role analyst
     """
-    token = _kept().add(name, role, tuple(scope or ()))
+    token = _kept().add(name, role, tuple(scope or ()), days=days)
     door.note("Shown once; only its hash is kept.")
     door.say(token, {"name": name, "role": role, "token": token})
 
@@ -257,9 +258,13 @@ def add(
 def listed() -> None:
     """Show who has a token."""
     people = _kept().people()
-    rows = [(p.name, p.role, ", ".join(p.scope) or "every dataset", "revoked" if p.revoked else "") for p in people]
-    plain = [{"name": p.name, "role": p.role, "scope": list(p.scope), "revoked": p.revoked} for p in people]
+    rows = [(p.name, p.role, ", ".join(p.scope) or "every dataset", _lasts(p)) for p in people]
+    plain = [{"name": p.name, "role": p.role, "scope": list(p.scope), "revoked": p.revoked, "expires": p.expires} for p in people]
     door.say("\n".join("  ".join(row).rstrip() for row in rows) or "nobody has a token", plain)
+
+
+def _lasts(person: Any) -> str:
+    return "revoked" if person.revoked else "expired" if person.expired else f"until {person.expires}" if person.expires else ""
 
 
 @tokens.command()

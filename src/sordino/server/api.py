@@ -137,8 +137,8 @@ def routes(house: House, desk: Desk, worker: Worker) -> APIRouter:
         person = who(request)
         query, rules = await parsed(request, id), house.rules(person, PlannedQuestion.of(id))
         query = query.ended(body.interval, body.level, body.within_rank)
-        wish = Wish(**body.model_dump(exclude={"level"}))
-        found = await desk.release(Errand(query, wish, person.name, f"{person.name}:{key}", rules))
+        wish = Wish(**body.model_dump(exclude={"level", "reason"}))
+        found = await desk.release(Errand(query, wish, person.name, f"{person.name}:{key}", rules, body.reason))
         if isinstance(found, SordinoError):
             raise found
         made = Release.from_bytes(found.sealed, query=query).at(query.level)
@@ -177,7 +177,7 @@ def routes(house: House, desk: Desk, worker: Worker) -> APIRouter:
             owner_only(who(request))
         name, opened = house.dataset(who(request), dataset)
         said = await worker.free(
-            partial(verdict, by=who(request)), Approvals.beside(opened.declared.path), opened.ledger, name, id, body.verdict
+            partial(verdict, by=who(request), note=body.note), Approvals.beside(opened.declared.path), opened.ledger, name, id, body.verdict
         )
         request.scope["said"] = {"approval": said.id, "verdict": said.state}
         return answer(asdict(said))

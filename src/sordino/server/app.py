@@ -28,6 +28,7 @@ from sordino.server.clock import Clock, Intake, Wall
 from sordino.server.datasets import House
 from sordino.server.documentation import documentation
 from sordino.server.health import Counts, health
+from sordino.server.history_page import history_pages
 from sordino.server.login import Login, Visits
 from sordino.server.owner_page import owner_pages
 from sordino.server.problem import Refusal, Unfinished, problem, record
@@ -100,12 +101,13 @@ def create_app(
         record("stopped", datasets=list(opened))
 
     app = FastAPI(title="Sordino", version="1", docs_url=None, redoc_url=None, openapi_url="/v1/openapi.json", lifespan=life)
-    visits = Visits(tokens, buckets, clock, Sessions.beside(files[0]))
+    visits = Visits(tokens, buckets, clock, Sessions.beside(files[0]), house.waiting)
     app.include_router(health(house, worker, tokens, counts))
     app.include_router(documentation(lambda: _document(app, prefix), visits))
     app.include_router(routes(house, desk, worker))
     app.include_router(pages(house, desk, worker, visits))
     app.include_router(result_pages(house, worker, visits))
+    app.include_router(history_pages(house, worker, visits))
     app.include_router(owner_pages(house, worker, visits, tokens))
     app.include_router(risk_pages(house, worker, visits))
     _classroom(app)

@@ -26,7 +26,8 @@ STATES = ("pending", "approved", "refused", "withdrawn")  # the last by its own 
 MOST = 100  # asks of one analyst that may wait at a time
 TABLE = """CREATE TABLE IF NOT EXISTS approval (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, dataset TEXT NOT NULL,
 analyst TEXT NOT NULL, request TEXT NOT NULL, plan TEXT NOT NULL, wish TEXT NOT NULL, mark TEXT NOT NULL,
-epsilon TEXT NOT NULL, delta TEXT NOT NULL, state TEXT NOT NULL)"""
+epsilon TEXT NOT NULL, delta TEXT NOT NULL, state TEXT NOT NULL, reason TEXT NOT NULL DEFAULT '', note TEXT NOT NULL DEFAULT '')"""
+LONGEST = 500  # characters of a reason or a note
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,8 @@ class Approval:
     epsilon: str
     delta: str
     state: str = "pending"
+    reason: str = ""  # why the analyst asks
+    note: str = ""  # what the owner says with the verdict
 
     @property
     def id(self) -> str:
@@ -81,6 +84,9 @@ class Approvals:
                 file.execute("PRAGMA synchronous=FULL")
                 file.execute("BEGIN IMMEDIATE")
                 file.execute(TABLE)
+                known = {row[1] for row in file.execute("PRAGMA table_info(approval)")}
+                for word in {"reason", "note"} - known:  # a queue of an earlier version
+                    file.execute(f"ALTER TABLE approval ADD COLUMN {word} TEXT NOT NULL DEFAULT ''")
                 yield file
                 file.execute("COMMIT")
         except (sqlite3.Error, OSError):
@@ -110,13 +116,21 @@ class Approvals:
                 raise Refusal(429, "SRD-504", f"{MOST} asks of yours are waiting for the owner.", "Wait for the owner.", Retry_After="3600")
             facts = {"id": asked.id, **asdict(asked)}
             places = ", ".join(f":{name}" for name in facts)
-            again = "epsilon = excluded.epsilon, delta = excluded.delta, state = excluded.state"
+            again = "epsilon = excluded.epsilon, delta = excluded.delta, state = excluded.state, reason = excluded.reason"
             file.execute(f"INSERT INTO approval ({', '.join(facts)}) VALUES ({places}) ON CONFLICT (id) DO UPDATE SET {again}", facts)
 
-    def decide(self, id: str, state: str) -> Approval | None:
+    def waiting(self, dataset: str) -> int:
+        """How many asks wait for the owner."""
+        if not self.path.exists():
+            return 0
+        with self._open() as file:
+            found: int = file.execute("SELECT COUNT(*) FROM approval WHERE dataset = ? AND state = 'pending'", (dataset,)).fetchone()[0]
+            return found
+
+    def decide(self, id: str, state: str, note: str = "") -> Approval | None:
         """The owner's word, which may change until the ask is released."""
         with self._open() as file:
-            file.execute("UPDATE approval SET state = ? WHERE id = ?", (state, id))
+            file.execute("UPDATE approval SET state = ?, note = ? WHERE id = ?", (state, note[:LONGEST], id))
             return _one(file, id)
 
 

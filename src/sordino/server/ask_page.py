@@ -104,7 +104,8 @@ def pages(house: House, desk: Desk, worker: Worker, visits: Visits) -> APIRouter
         if not (16 <= len(key) <= 64 and key.isalnum()):
             raise QueryError("SRD-503", "the form has no request id.", "Open the page again.")
         rules = house.rules(visit.person, plan)
-        found = await desk.release(Errand(query, wish, visit.person.name, f"{visit.person.name}:{key}", rules))
+        request_id, reason = f"{visit.person.name}:{key}", fields.get("reason", "").strip()
+        found = await desk.release(Errand(query, wish, visit.person.name, request_id, rules, reason))
         if isinstance(found, SordinoError):
             if found.code in WAITING:
                 return RedirectResponse(f"/approvals?{urlencode({'dataset': plan.dataset})}", 303)
@@ -136,17 +137,6 @@ def pages(house: House, desk: Desk, worker: Worker, visits: Visits) -> APIRouter
         request.scope["said"] = {"approval": said.id, "verdict": said.state}
         return RedirectResponse(f"/approvals?{urlencode({'dataset': name})}", 303)
 
-    @web.get("/history")
-    async def history(request: Request, dataset: str | None = None) -> Response:
-        """Every charge of the dataset; what the filter adds up beside the plain sum; whether the chain holds."""
-        person = visits.of(request).person
-        name, opened = house.dataset(person, dataset or next(iter(house.seen_by(person)), None))
-        entries = await worker.free(house.entries, name)
-        check = await worker.free(house.check, name)
-        shown = [_entry(entry, person) for entry in reversed(entries[-200:])]
-        facts: dict[str, Any] = {"entries": shown, "total": len(entries), "check": check, "picture": await worker.free(opened.ledger.plot)}
-        return page("history.html", request, dataset=name, names=list(house.seen_by(person)), budget=opened.budget, **facts)
-
     return web
 
 
@@ -157,13 +147,3 @@ def _statement(house: House, facts: Sequence[Mapping[str, Any]], dataset: str, f
     fields = fields if fields.table else replace(fields, table=next(iter(private), ""))
     columns: list[Any] = next((table["columns"] for table in tables if table["name"] == fields.table), [])
     return fields.text(columns, house.person_column(dataset, fields.table))
-
-
-def _entry(entry: Any, person: Any) -> dict[str, Any]:
-    """What anybody may see of a charge: whose it was is shown to its payer and to owners."""
-    asked = []
-    if entry.answer is not None and not entry.members:
-        asked = list(Release.from_bytes(entry.answer).names)
-    who = entry.analyst if person.owner or entry.analyst == person.name else "another analyst"
-    cost = None if entry.cost is None else float(entry.cost.epsilon)
-    return {"id": entry.id, "who": who or "", "asked": ", ".join(asked), "cost": cost, "state": entry.state}

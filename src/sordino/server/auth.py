@@ -5,6 +5,7 @@ The door of the API: a token first, then a place in the rate, and only then anyt
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import os
 import re
@@ -23,6 +24,7 @@ from sordino.server.rate_limit import Buckets
 __all__ = ["ROLES", "Guard", "Person", "Tokens", "admit", "bearer", "digest", "owner_only"]
 
 ROLES = ("analyst", "owner")
+MOST_DAYS = 3_660
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 
 
@@ -40,10 +42,15 @@ class Person:
     scope: tuple[str, ...]
     hash: str
     revoked: bool = False
+    expires: str | None = None  # a moment in UTC after which it opens nothing
 
     @property
     def owner(self) -> bool:
         return self.role == "owner"
+
+    @property
+    def expired(self) -> bool:
+        return self.expires is not None and dt.datetime.now(dt.UTC).isoformat(timespec="seconds") >= self.expires
 
     def sees(self, dataset: str) -> bool:
         return not self.scope or dataset in self.scope
@@ -89,19 +96,23 @@ class Tokens:
     def holder(self, hash: str) -> Person | None:
         """The holder of a token whose hash is known, as a browser's session does; None once it is revoked."""
         self.people()
-        return self._by_hash.get(hash)
+        found = self._by_hash.get(hash)
+        return None if found is None or found.expired else found
 
-    def add(self, name: str, role: str = "analyst", scope: tuple[str, ...] = ()) -> str:
-        """A new token, shown this once."""
+    def add(self, name: str, role: str = "analyst", scope: tuple[str, ...] = (), *, days: int | None = None) -> str:
+        """A new token, shown this once. With `days` it opens nothing after so many."""
         if not NAME.fullmatch(name):
             raise QueryError("SRD-103", f"{name!r:.80} is no name.", "Use up to 64 letters, digits, dots, dashes, underscores and @.")
         if role not in ROLES:
             raise QueryError("SRD-103", f"role is {role!r:.80}.", "Use analyst or owner.")
-        if any(person.name == name and not person.revoked for person in self.people()):
+        if days is not None and not 1 <= days <= MOST_DAYS:
+            raise QueryError("SRD-103", f"a token for {days} days?", f"Give 1 to {MOST_DAYS} days, or none for one that stays.")
+        if any(person.name == name and not (person.revoked or person.expired) for person in self.people()):
             raise QueryError("SRD-103", f"{name} has a token already.", f"Revoke it first: sordino token revoke {name}.")
         token = f"srd_{secrets.token_urlsafe(32)}"
         others = [person for person in self.people() if person.name != name]
-        self._write([*others, Person(name, role, scope, digest(token))])
+        until = None if days is None else (dt.datetime.now(dt.UTC) + dt.timedelta(days=days)).isoformat(timespec="seconds")
+        self._write([*others, Person(name, role, scope, digest(token), expires=until)])
         return token
 
     def revoke(self, name: str) -> None:

@@ -156,6 +156,12 @@ class House:
         listed = Approvals.beside(opened.declared.path).listed(name, None if person.owner else person.name)
         return [shown(item, opened.ledger) for item in listed]
 
+    def waiting(self, person: Person) -> int:
+        """How many asks wait for this owner."""
+        if not person.owner:
+            return 0
+        return sum(Approvals.beside(opened.declared.path).waiting(name) for name, opened in self.seen_by(person).items())
+
     def entries(self, name: str) -> list[Entry]:
         """Every charge of a dataset. Read again only when the book has grown, or an answer may have appeared in it."""
         with self._reading:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from urllib.parse import parse_qsl
@@ -50,6 +50,7 @@ class Visits:
     buckets: Buckets
     clock: Clock
     sessions: Sessions
+    waiting: Callable[[Person], int] = lambda _: 0  # asks that wait for this owner
 
     def of(self, request: Request) -> Visit:
         """The visit a request belongs to; the holder of a revoked token is out at once."""
@@ -60,6 +61,7 @@ class Visits:
             raise Login
         request.scope["person"] = admit(person, self.buckets)
         request.scope["rate"] = self.buckets.standing(person.name)
+        request.scope["waiting"] = self.waiting(person)
         visit = request.scope["visit"] = Visit(secret, person)
         return visit
 

@@ -120,7 +120,9 @@ def owner_pages(house: House, worker: Worker, visits: Visits, tokens: Tokens) ->
 
     @web.get("/owner")
     async def console(request: Request, dataset: str | None = None) -> Response:
-        person = owner(request)
+        return await shown(request, owner(request), dataset, None)
+
+    async def shown(request: Request, person: Person, dataset: str | None, made: Mapping[str, str] | None) -> Response:
         name, opened = house.dataset(person, dataset or next(iter(house.seen_by(person)), None))
         entries = await worker.free(house.entries, name)
         budget, witness = opened.budget, await worker.free(_witness, opened.ledger)
@@ -133,7 +135,7 @@ def owner_pages(house: House, worker: Worker, visits: Visits, tokens: Tokens) ->
         names = list(house.seen_by(person))
         facts |= {"deadlines": house.deadlines[name], "floor": house.floors[name].said(opened.ledger), "most_late": LATE}
         facts |= {"waiting": await worker.free(_waiting, house, person, name), "above": opened.declared.approve_above}
-        return page("owner.html", request, dataset=name, names=names, cards=cards, lost=lost, words=NOT_DEFENDED, **facts)
+        return page("owner.html", request, dataset=name, names=names, cards=cards, lost=lost, words=NOT_DEFENDED, made=made, **facts)
 
     @web.get("/owner/fit")
     async def fit(request: Request, dataset: str | None = None, table: str | None = None, run: str | None = None) -> Response:
@@ -169,9 +171,29 @@ def owner_pages(house: House, worker: Worker, visits: Visits, tokens: Tokens) ->
         person, fields = await sent(request)
         name, opened = house.dataset(person, fields.get("dataset"))
         queue = Approvals.beside(opened.declared.path)
-        said = await worker.free(partial(verdict, by=person), queue, opened.ledger, name, fields.get("id", ""), fields.get("verdict", ""))
+        word = partial(verdict, by=person, note=fields.get("note", "").strip())
+        said = await worker.free(word, queue, opened.ledger, name, fields.get("id", ""), fields.get("verdict", ""))
         request.scope["said"] = {"approval": said.id, "verdict": said.state}
         return RedirectResponse(f"/owner?{urlencode({'dataset': name})}", 303)
+
+    @web.post("/owner/tokens")
+    async def token(request: Request) -> Response:
+        """Make a token, which this one page shows, or revoke one."""
+        person, fields = await sent(request)
+        name, _ = house.dataset(person, fields.get("dataset"))
+        if gone := fields.get("revoke"):
+            await worker.free(tokens.revoke, gone)
+            request.scope["said"] = {"revoked": gone}
+            return RedirectResponse(f"/owner?{urlencode({'dataset': name})}", 303)
+        who, scope, days = fields.get("name", "").strip(), fields.get("scope", ""), fields.get("days", "").strip()
+        if days and not days.isdecimal():
+            raise QueryError("SRD-103", "this is no number of days.", "Give a whole number, or leave it empty.")
+        for wanted in filter(None, [scope]):
+            house.dataset(person, wanted)
+        kept = partial(tokens.add, days=int(days[:5]) if days else None)
+        secret = await worker.free(kept, who, fields.get("role", "analyst"), (scope,) if scope else ())
+        request.scope["said"] = {"token": who, "role": fields.get("role", "analyst")}
+        return await shown(request, person, name, {"name": who, "token": secret})
 
     @web.post("/owner/purses")
     async def purse(request: Request) -> Response:

@@ -164,6 +164,7 @@ class Errand:
     analyst: str
     request: str
     rules: Rules  # what stands before the charge
+    reason: str = ""  # for the owner, where the release waits
 
     @property
     def place(self) -> str:

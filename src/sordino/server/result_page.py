@@ -11,21 +11,27 @@ import csv
 import io
 import math
 import secrets
-from dataclasses import dataclass
+import tempfile
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from importlib.util import find_spec
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from sordino.errors import SordinoError
+from sordino.pictures import Picture
 from sordino.pictures.picture import safe
 from sordino.server.api import released
 from sordino.server.datasets import House, PlannedQuestion
 from sordino.server.login import Visits
 from sordino.server.price_card import number
+from sordino.server.problem import Refusal
 from sordino.server.rules import Floor
+from sordino.server.statement import card_rows, copies, spoken
 from sordino.server.templates import page
 from sordino.server.worker import Worker
 from sordino.session.improvement import NoiseWeight, combine, drawn_noise, half_width, second_price
@@ -33,19 +39,31 @@ from sordino.session.query import Query
 from sordino.session.release import Release
 from sordino.session.view import plain, plottable, shown
 
-__all__ = ["Improvement", "PairedGroups", "compared", "improvement", "result_pages", "together"]
+__all__ = ["Improvement", "PairedGroups", "compared", "family", "improvement", "pictures", "result_pages", "together"]
 
 MOST = 8  # groups; more make a table nobody reads
+SURE = 0.95  # that every interval of the family holds at once
 
 
 @dataclass(frozen=True)
 class PairedGroups:
-    """Two groups of one release. Intervals of 95% that do not meet: with at least 90% the noise alone does not explain the difference."""
+    """Two groups of one release, and whether their intervals meet."""
 
     one: str
     other: str
     difference: float
     survives: bool
+
+
+def family(release: Release) -> Release | None:
+    """The answer with intervals that all hold at once with 95%: each at 1 - 0.05 over their number (Bonferroni). None where unknown."""
+    groups = min(MOST, len(release.answers[release.names[0]])) if release.grouped else 0
+    if groups < 2:
+        return None
+    try:
+        return release.at(1 - (1 - SURE) / groups)
+    except SordinoError:
+        return None
 
 
 def compared(release: Release) -> list[PairedGroups]:
@@ -122,15 +140,26 @@ def result_pages(house: House, worker: Worker, visits: Visits) -> APIRouter:
         found, _ = await worker.free(house.release, visits.of(request).person, id, plan or None)
         return found
 
+    def file(content: bytes | str, name: str, kind: str) -> Response:
+        text = content.encode("utf-8", "replace") if isinstance(content, str) else content
+        return Response(text, headers={"content-disposition": f'attachment; filename="{name}"'}, media_type=kind)
+
     @web.get("/releases/{id}.csv")
     async def as_csv(request: Request, id: str, plan: str = "") -> Response:
-        """The table. A cell that a spreadsheet would take for a formula is written as text."""
-        columns, text = plain(await recorded(request, id, plan)), io.StringIO(newline="")
+        """The table, with what it is about in its first line. A cell that a spreadsheet would take for a formula is written as text."""
+        found = await recorded(request, id, plan)
+        columns, text = plain(found), io.StringIO(newline="")
         writer = csv.writer(text)
+        writer.writerow([f"# {found.about}"])
         writer.writerow([_cell(name) for name in columns])
         writer.writerows([_cell(cell) for cell in row] for row in zip(*columns.values(), strict=True))
-        headers = {"content-disposition": f'attachment; filename="{id}.csv"'}
-        return Response(text.getvalue().encode("utf-8", "replace"), headers=headers, media_type="text/csv")
+        return file(text.getvalue(), f"{id}.csv", "text/csv")
+
+    @web.get("/releases/{id}.parquet")
+    async def as_parquet(request: Request, id: str, plan: str = "") -> Response:
+        """A Parquet file with the card and what it is about in its metadata."""
+        found = await recorded(request, id, plan)
+        return file(await worker.free(_parquet, found), f"{id}.parquet", "application/vnd.apache.parquet")
 
     @web.get("/releases/{id}.json")
     async def as_json(request: Request, id: str, plan: str = "") -> Response:
@@ -138,14 +167,23 @@ def result_pages(house: House, worker: Worker, visits: Visits) -> APIRouter:
         made.headers["content-disposition"] = f'attachment; filename="{id}.json"'
         return made
 
+    @web.get("/releases/{id}.svg")
+    async def as_svg(request: Request, id: str, plan: str = "", of: str = "") -> Response:
+        """The picture of one statistic, in colours that follow the reader's own."""
+        found = await recorded(request, id, plan)
+        drawn = pictures(found)
+        if (name := of or next(iter(drawn), "")) not in drawn:
+            raise Refusal(404, "SRD-505", "there is no such picture.", "The page of the answer shows those there are.")
+        return file(drawn[name].svg, f"{id}.svg", "image/svg+xml")
+
     @web.get("/releases/{id}.card.html")
     async def as_card(request: Request, id: str, plan: str = "") -> Response:
         """The claim card as a file to publish."""
         found = await recorded(request, id, plan)
-        text = f"<p>{safe(found.about)}</p>\n{found.card.to_html()}"
+        rows = "".join(f"<tr><th scope='row'>{safe(name)}</th><td>{safe(text)}</td></tr>\n" for name, text in card_rows(found))
         head = f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>{safe(id)}</title>\n'
-        headers = {"content-disposition": f'attachment; filename="{id}.card.html"'}
-        return Response(f"{head}{text}</html>\n".encode("utf-8", "replace"), headers=headers, media_type="text/html")
+        text = f"{head}<p>{safe(found.about)}</p>\n<table><caption>Claim card</caption>\n{rows}</table></html>\n"
+        return file(text, f"{id}.card.html", "text/html")
 
     @web.get("/releases/{id}")
     async def result(request: Request, id: str, plan: str = "") -> Response:
@@ -154,12 +192,32 @@ def result_pages(house: House, worker: Worker, visits: Visits) -> APIRouter:
         if plan:
             _, _, query = await worker.free(house.query, visits.of(request).person, plan)
             mean = await worker.free(together, query)
-        half = _half_width(found)
-        picture = found.plot() if plottable(found) else None
-        facts: dict[str, Any] = {"sql": sql, "dataset": found.card.get("dataset"), "half": half, "picture": picture}
-        return page("release.html", request, release=found, columns=found.to_dict(), pairs=compared(found), plan=plan, mean=mean, **facts)
+        sure = await worker.free(family, found)
+        base = f"{request.url.scheme}://{request.url.netloc}{request.scope.get('base', '')}"
+        facts: dict[str, Any] = {"sql": sql, "dataset": found.card.get("dataset"), "half": _half_width(found), "pictures": pictures(found)}
+        facts |= {
+            "pairs": compared(sure or found),
+            "sure": sure is not None,
+            "card": card_rows(found),
+            "asked": spoken(found.card, found.names),
+        }
+        facts |= {"copies": copies(found, base, sql), "parquet": find_spec("pyarrow") is not None}
+        return page("release.html", request, release=found, columns=found.to_dict(), plan=plan, mean=mean, **facts)
 
     return web
+
+
+def pictures(release: Release) -> dict[str, Picture]:
+    """A picture for every statistic that is made of numbers."""
+    alone = {name: replace(release, names=(name,)) for name in release.names}
+    return {name: one.plot() for name, one in alone.items() if plottable(one)}
+
+
+def _parquet(release: Release) -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder) / "answer.parquet"
+        release.to_parquet(place)
+        return place.read_bytes()
 
 
 def _half_width(release: Release) -> float | None:

@@ -14,7 +14,7 @@ from sordino.errors import QueryError
 from sordino.ledger.budget import price_of
 from sordino.privacy.cost import Cost
 from sordino.privacy.number import as_epsilon
-from sordino.server.approval import STATES, Approval, Approvals
+from sordino.server.approval import LONGEST, STATES, Approval, Approvals
 from sordino.server.auth import Person, owner_only
 from sordino.server.deadline import Deadlines
 from sordino.server.problem import Refusal
@@ -128,7 +128,8 @@ class Gate:
     def admit(self, errand: Errand, cost: Cost) -> None:
         """Let a price pass, or put it into the queue. Nothing is charged and no row is read on this side of the gate."""
         dataset, wish = errand.query.table.dataset, json.dumps(asdict(errand.wish), default=str)
-        asked = Approval(dataset, errand.analyst, errand.request, self.plan, wish, errand.mark, str(cost.epsilon), str(cost.delta))
+        price = str(cost.epsilon), str(cost.delta)
+        asked = Approval(dataset, errand.analyst, errand.request, self.plan, wish, errand.mark, *price, reason=errand.reason[:LONGEST])
         known = self.approvals.find(asked.id)
         if known is not None and known.mark != asked.mark:
             raise QueryError("SRD-605", "this Idempotency-Key waits for another question or price.", "Use a new key for a new request.")
@@ -137,13 +138,14 @@ class Gate:
         if known is not None and known.state == "withdrawn":
             raise Refusal(409, "SRD-605", "this ask was withdrawn.", "Ask anew, with a new Idempotency-Key.")
         if known is not None and known.state == "refused":
-            raise Refusal(402, "SRD-509", "the owner refused this release.", "Ask for less, or talk to the owner.")
+            said = f" The owner says: {known.note}" if known.note else ""
+            raise Refusal(402, "SRD-509", f"the owner refused this release.{said}", "Ask for less, or talk to the owner.")
         if known is None or not known.covers(cost.epsilon, cost.delta):
             self.approvals.file(asked)
         elif known.state == "approved":
             return
-        price = f"epsilon {float(cost.epsilon):.4g} is above {float(self.above):.4g}"
-        what = f"{price}, so this release waits for the owner (approval {asked.id}); nothing was charged."
+        above = f"epsilon {float(cost.epsilon):.4g} is above {float(self.above):.4g}"
+        what = f"{above}, so this release waits for the owner (approval {asked.id}); nothing was charged."
         raise Refusal(402, "SRD-508", what, "Ask again with the same Idempotency-Key once it is approved.")
 
 
@@ -160,15 +162,17 @@ class Shown:
     epsilon: float
     delta: float
     state: str
+    reason: str
+    note: str
 
 
 def shown(asked: Approval, book: Book) -> Shown:
     state = "released" if book.find(asked.request) is not None else asked.state
     price = float(Fraction(asked.epsilon)), float(Fraction(asked.delta))
-    return Shown(asked.id, asked.dataset, asked.analyst, asked.key, asked.plan, asked.wished, *price, state)
+    return Shown(asked.id, asked.dataset, asked.analyst, asked.key, asked.plan, asked.wished, *price, state, asked.reason, asked.note)
 
 
-def verdict(approvals: Approvals, book: Book, dataset: str, id: str, state: str, *, by: Person) -> Shown:
+def verdict(approvals: Approvals, book: Book, dataset: str, id: str, state: str, *, by: Person, note: str = "") -> Shown:
     """What the owner says about an ask, or its analyst who withdraws it; the last word before the release counts."""
     found = approvals.find(id)
     if found is None or found.dataset != dataset or (state == "withdrawn" and found.analyst != by.name):
@@ -181,6 +185,6 @@ def verdict(approvals: Approvals, book: Book, dataset: str, id: str, state: str,
             raise Refusal(409, "SRD-605", "this ask was withdrawn by its analyst.", "There is nothing to decide.")
     if book.find(found.request) is not None:
         raise Refusal(409, "SRD-605", "this ask was released already.", "What is released stays released.")
-    decided = approvals.decide(id, state)
+    decided = approvals.decide(id, state, note)
     assert decided is not None
     return shown(decided, book)

@@ -69,6 +69,7 @@ def page(name: str, request: Request, status: int = 200, **facts: Any) -> Respon
     """One page, or a part of one. What cannot be written in UTF-8 becomes a question mark, never an error."""
     visit = request.scope.get("visit")
     common = {"person": request.scope.get("person"), "form": "" if visit is None else visit.form, "here": request.url.path}
+    common["badge"] = request.scope.get("waiting", 0)
     text = _pages().get_template(name).render(**common, **facts)
     if base := request.scope.get("base"):
         text = _HERE.sub(rf'\1="{base}/', text)

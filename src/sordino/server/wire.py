@@ -172,6 +172,7 @@ class OrderBody(BaseModel):
     """The price of a release: exactly one of epsilon, within, within_rank. Decimal text keeps a price exact.
 
     With `at_most` nothing dearer is charged: a wish whose price has risen above it since it was shown is refused (409, SRD-512).
+    `reason` is for the owner, where the release waits for approval.
 
     For quantiles `interval` says whether ends are drawn (as a plan says unless told otherwise: true), about the population with "total",
     and `level` how sure they are.
@@ -186,6 +187,7 @@ class OrderBody(BaseModel):
     interval: bool | Literal["total"] | None = None
     level: Annotated[float, Field(ge=0.5, le=0.99999)] | None = None
     at_most: Number | Text | None = None
+    reason: Annotated[str, Field(max_length=500)] = ""
     fresh: bool = False
 
 
@@ -195,6 +197,7 @@ class VerdictBody(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra=_example(verdict="approved"))
 
     verdict: Literal["approved", "refused", "withdrawn"]
+    note: Annotated[str, Field(max_length=500)] = ""
 
 
 class Waiting(BaseModel):
@@ -209,6 +212,8 @@ class Waiting(BaseModel):
     epsilon: float
     delta: float
     state: str
+    reason: str  # why the analyst asks
+    note: str  # what the owner says with the verdict
 
 
 class Planned(BaseModel):

@@ -116,3 +116,23 @@ for (const button of document.querySelectorAll("[data-copy]")) {
 }
 document.querySelectorAll("[data-slide]").forEach(slide);
 ready();
+
+// A picture as PNG: drawn here, from the page's own SVG; nothing is sent anywhere.
+for (const button of document.querySelectorAll("[data-png]")) {
+  button.hidden = false;
+  button.addEventListener("click", () => {
+    const svg = document.querySelector(`${button.dataset.png} svg`).cloneNode(true), [, , wide, high] = svg.getAttribute("viewBox").split(" ").map(Number);
+    svg.setAttribute("width", 2 * wide);
+    svg.setAttribute("height", 2 * high);
+    svg.setAttribute("color", "#1b1f24");
+    const image = new Image();
+    image.onload = () => {
+      const sheet = Object.assign(document.createElement("canvas"), {width: 2 * wide, height: 2 * high}), pen = sheet.getContext("2d");
+      pen.fillStyle = "#ffffff";
+      pen.fillRect(0, 0, sheet.width, sheet.height);
+      pen.drawImage(image, 0, 0);
+      Object.assign(document.createElement("a"), {href: sheet.toDataURL("image/png"), download: "answer.png"}).click();
+    };
+    image.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(new XMLSerializer().serializeToString(svg));
+  });
+}
