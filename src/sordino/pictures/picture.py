@@ -137,6 +137,9 @@ class Axis:
             first, last = math.ceil(math.log10(self.low) - 1e-9), math.floor(math.log10(self.high) + 1e-9)
             stride = max(1, math.ceil((last - first) / 6))
             return [10.0**k for k in range(first, last + 1, stride)]
+        if self.log and self.high / self.low >= 5:  # 1, 2, 5, 10, ...: even steps crowd at one end of such an axis
+            powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
+            return [m * 10.0**k for k in powers for m in (1, 2, 5) if self.low * (1 - 1e-9) <= m * 10.0**k <= self.high * (1 + 1e-9)]
         rough = (self.high - self.low) / 5
         power = 10.0 ** math.floor(math.log10(rough))
         step = next(m * power for m in (1, 2, 5, 10) if m * power >= rough * 0.999)

@@ -168,7 +168,7 @@ class PriceCard:
     def picture(self) -> Picture | None:
         """Error against price, with the offer marked."""
         plotted = any(known.half_width or known.ranks for line in self.preview.lines for known in line.forecasts)
-        return self.preview.plot() if plotted and len(self.preview.lines) > 1 else None
+        return self.preview.plot(self.line) if plotted and len(self.preview.lines) > 1 else None
 
 
 def _buys(known: Forecast, line: PriceLine) -> str:

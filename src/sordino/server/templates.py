@@ -26,8 +26,12 @@ _STYLE = re.compile("<style>.*?</style>", re.DOTALL)
 
 
 def drawn(picture: Picture) -> Markup:
-    """A picture inside the page. Its own style is for a file of its own, and the page's policy allows none inside."""
-    return Markup(_STYLE.sub("", picture.svg))
+    """A picture inside the page, which scrolls where the screen is narrower than its labels need.
+
+    Its own style is for a file of its own, and the page's policy allows none inside.
+    """
+    name = safe(picture.title or "Picture")
+    return Markup(f'<div class="wide drawing" role="region" aria-label="{name}" tabindex="0">{_STYLE.sub("", picture.svg)}</div>')
 
 
 def _number(value: Any) -> str:

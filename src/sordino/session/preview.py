@@ -119,8 +119,8 @@ class Preview:
 
     __repr__ = __str__
 
-    def plot(self) -> Picture:
-        """Error against price, one line per statistic, both on logarithmic axes."""
+    def plot(self, offered: PriceLine | None = None) -> Picture:
+        """Error against price, one line per statistic, both on logarithmic axes; a price that is offered is a point of its own."""
         sized = {line.rows for line in self.lines}
         series: dict[str, tuple[list[float], list[float]]] = {}
         for line in self.lines:
@@ -131,6 +131,9 @@ class Preview:
                     xs, ys = series.setdefault(f"{name}, {line.rows:,} rows" if len(sized) > 1 and line.rows else name, ([], []))
                     xs.append(line.epsilon)
                     ys.append(y)
+        shown = None if offered is None else next((f for f in offered.forecasts if f.half_width and math.isfinite(f.half_width)), None)
+        if offered is not None and shown is not None and shown.half_width is not None:
+            series["what is offered"] = ([offered.epsilon], [shown.half_width])
         return lines(series, title=f"{self.question}: error and price", x="epsilon", y=self._within, log_x=True, log_y=True)
 
     def _repr_html_(self) -> str:
