@@ -48,11 +48,11 @@ def test_a_ledger_in_postgres_is_charged_once_and_remembers_over_a_restart(tmp_p
 
 def test_draws_and_clock_enter_by_arguments_in_python_and_by_nothing_else(tmp_path):
     assert set(inspect.signature(create_app).parameters) == {
-        "config", "execute", "clock", "limits", "prefix", "https", "workers",
+        "config", "execute", "clock", "limits", "prefix", "https", "workers", "provider",
     }  # fmt: skip
     serve = typer.main.get_command(app).commands["serve"]
     assert {option.name for option in serve.params} == {
-        "files", "host", "port", "certificate", "key", "behind_https", "log", "workers", "prefix",
+        "files", "host", "port", "certificate", "key", "behind_https", "log", "workers", "prefix", "oidc",
     }  # fmt: skip
     for room in ("noise", "session", "server", "engines", "mechanisms", "statistics"):
         for module in (ROOMS / room).rglob("*.py"):

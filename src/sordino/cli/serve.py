@@ -39,6 +39,7 @@ def serve(
     behind_https: Annotated[bool, typer.Option(help="A proxy in front speaks https; listen in the clear.")] = False,
     log: Annotated[Path | None, typer.Option(help="The owner's log, one JSON object a line; standard error without it.")] = None,
     workers: Annotated[int, typer.Option(help="Processes that share the work.", min=1, max=64)] = 1,
+    oidc: Annotated[Path | None, typer.Option(help="A file that names a provider to log in with, beside tokens.")] = None,
     prefix: Annotated[str, typer.Option(help="The path under which a proxy shows the server, such as /sordino.")] = "",
 ) -> None:
     """Serve datasets over HTTP, with pages for people. Analysts need a token: sordino token add NAME.
@@ -50,6 +51,7 @@ def serve(
     from sordino.plan.dataset import read_dataset
     from sordino.server.app import create_app
     from sordino.server.deadline import Deadlines
+    from sordino.server.oidc import ProviderSettings
 
     if not (_loopback(host) or behind_https or (certificate and key)):
         fix = "Give --certificate and --key, or put a proxy in front and say --behind-https."
@@ -60,7 +62,8 @@ def serve(
     _write_log(log)
     if prefix and not re.fullmatch(r"(/[A-Za-z0-9._~-]+)+", prefix):
         raise QueryError("SRD-103", f"{prefix!r:.80} is no path.", "Give one such as /sordino, without a slash at its end.")
-    settings: dict[str, Any] = {"prefix": prefix, "https": behind_https or bool(certificate), "workers": workers}
+    provider = None if oidc is None else ProviderSettings.read(oidc)
+    settings: dict[str, Any] = {"provider": provider, "prefix": prefix, "https": behind_https or bool(certificate), "workers": workers}
     named = files or [door.dataset()]
     made_app = partial(create_app, named, **settings)
     app = made_app() if workers == 1 else made_app  # several processes open their datasets each for itself

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -30,6 +30,7 @@ from sordino.server.documentation import documentation
 from sordino.server.health import Counts, health
 from sordino.server.history_page import history_pages
 from sordino.server.login import Login, Visits
+from sordino.server.oidc import Provider, ProviderSettings, login_routes
 from sordino.server.owner_page import owner_pages
 from sordino.server.problem import Refusal, Unfinished, problem, record
 from sordino.server.rate_limit import Buckets
@@ -69,11 +70,13 @@ def create_app(
     prefix: str = "",
     https: bool = False,
     workers: int = 1,
+    provider: ProviderSettings | None = None,
 ) -> Any:
     """The server of one or more dataset files. Tokens are those beside the first file.
 
     `prefix` is the path under which a proxy shows the server, `https` whether browsers come by https, `workers` how many processes like
-    this one share the work: then turns and sessions are kept in files, and each has its part of the rate.
+    this one share the work: then turns and sessions are kept in files, and each has its part of the rate. `provider`
+    is where people may log in beside tokens.
 
     `execute` and `clock` are for tests that pin draws and time; no flag, environment variable or header reaches them.
     """
@@ -102,6 +105,9 @@ def create_app(
 
     app = FastAPI(title="Sordino", version="1", docs_url=None, redoc_url=None, openapi_url="/v1/openapi.json", lifespan=life)
     visits = Visits(tokens, buckets, clock, Sessions.beside(files[0]), house.waiting)
+    if provider is not None:
+        visits.provider = urlsplit(provider.issuer).netloc
+        app.include_router(login_routes(Provider(provider), visits, worker))
     app.include_router(health(house, worker, tokens, counts))
     app.include_router(documentation(lambda: _document(app, prefix), visits))
     app.include_router(routes(house, desk, worker))

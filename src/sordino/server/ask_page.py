@@ -16,7 +16,7 @@ from sordino.server.api import balance_of
 from sordino.server.approval import Approvals
 from sordino.server.builder import OPERATORS, STATISTICS, BuiltQuestion, unbuilt
 from sordino.server.datasets import House, PlannedQuestion
-from sordino.server.login import Visits
+from sordino.server.login import Visits, inside
 from sordino.server.price_card import Wished, number, price_card
 from sordino.server.release_request import Desk, Errand, Wish
 from sordino.server.rules import verdict
@@ -41,7 +41,7 @@ def pages(house: House, desk: Desk, worker: Worker, visits: Visits) -> APIRouter
 
     @web.get("/login")
     async def login(request: Request) -> Response:
-        return page("login.html", request, wrong=False, wanted=request.query_params.get("next", ""))
+        return page("login.html", request, wrong=False, wanted=inside(request.query_params.get("next", "")), provider=visits.provider)
 
     web.add_api_route("/login", visits.enter, methods=["POST"])
     web.add_api_route("/logout", visits.leave, methods=["POST"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+import json
 import re
 import secrets
 from collections.abc import Callable, Mapping
@@ -20,10 +21,11 @@ from sordino.server.rate_limit import Buckets
 from sordino.server.sessions import Sessions
 from sordino.server.templates import page
 
-__all__ = ["Login", "Visit", "Visits"]
+__all__ = ["Login", "Visit", "Visits", "inside"]
 
 COOKIE = "__Host-sordino"
 LASTS = 8 * 3600.0
+NAMED = "person:"  # before whoever has no token but a provider's word
 
 
 class Login(Exception):
@@ -51,12 +53,13 @@ class Visits:
     clock: Clock
     sessions: Sessions
     waiting: Callable[[Person], int] = lambda _: 0  # asks that wait for this owner
+    provider: str = ""  # where one may log in as well
 
     def of(self, request: Request) -> Visit:
         """The visit a request belongs to; the holder of a revoked token is out at once."""
         secret = request.cookies.get(COOKIE, "")
         token = self.sessions.find(secret, self.clock.now())
-        person = None if token is None else self.tokens.holder(token)
+        person = None if token is None else self._holder(token)
         if person is None:
             raise Login
         request.scope["person"] = admit(person, self.buckets)
@@ -64,6 +67,13 @@ class Visits:
         request.scope["waiting"] = self.waiting(person)
         visit = request.scope["visit"] = Visit(secret, person)
         return visit
+
+    def _holder(self, token: str) -> Person | None:
+        """Whose session it is: the holder of a token that still counts, or whoever a provider named."""
+        if not token.startswith(NAMED):
+            return self.tokens.holder(token)
+        facts = json.loads(token.removeprefix(NAMED))
+        return Person(facts["name"], facts["role"], tuple(facts["scope"]), "")
 
     async def posted(self, request: Request) -> tuple[Visit, Mapping[str, str]]:
         """A form that this visit's own page sent."""
@@ -77,15 +87,16 @@ class Visits:
         """Change a token for a session, and go where one was going."""
         _from_here(request)
         fields = await fields_of(request)
-        wanted, person = _inside(fields.get("next", "")), self.tokens.find(fields.get("token", "").strip())
+        wanted, person = inside(fields.get("next", "")), self.tokens.find(fields.get("token", "").strip())
         if person is None:
-            return page("login.html", request, 401, wrong=True, wanted=wanted)
+            return page("login.html", request, 401, wrong=True, wanted=wanted, provider=self.provider)
         return self.welcome(person, wanted)
 
     def welcome(self, person: Person, wanted: str = "") -> Response:
         """A new session, in a cookie that links from elsewhere may bring but forms from elsewhere may not use: every form has a proof."""
         secret, now = secrets.token_urlsafe(32), self.clock.now()
-        self.sessions.open(secret, person.hash, now + LASTS, now)
+        named = json.dumps({"name": person.name, "role": person.role, "scope": person.scope})
+        self.sessions.open(secret, person.hash or f"{NAMED}{named}", now + LASTS, now)
         answer = RedirectResponse(wanted or "/datasets", 303)
         answer.set_cookie(COOKIE, secret, secure=True, httponly=True, samesite="lax", path="/")
         return answer
@@ -98,7 +109,7 @@ class Visits:
         return answer
 
 
-def _inside(path: str) -> str:
+def inside(path: str) -> str:
     """A path of this server, or nothing: nobody is sent elsewhere."""
     return path if re.fullmatch(r"/(?![/\\])[\x21-\x5b\x5d-\x7e]{0,4000}", path) and not path.startswith(("/login", "/logout")) else ""
 
