@@ -180,7 +180,7 @@ def test_released_rows_are_sorted_with_nulls_at_one_end_and_ties_in_key_order():
 
 HINTS = [
     ("SELECT COUNT(DISTINCT age) FROM people", "COUNT(DISTINCT person) counts people"),
-    ("SELECT sex, COUNT(*) FROM people GROUP BY sex HAVING COUNT(*) > 5", "keep the ones you want"),
+    ("SELECT sex, COUNT(*) FROM people GROUP BY sex HAVING age > 5", "Filter rows in WHERE"),
     ("SELECT SUM(age) OVER () FROM people", "GROUP BY"),
     ("SELECT COUNT(*) FROM people AS a JOIN people AS b ON a.sex = b.sex", "public tables only"),
     ("SELECT COUNT(*) FROM people UNION SELECT 1", "combine the releases"),
@@ -192,7 +192,7 @@ HINTS = [
     ("SELECT COUNT(*) FROM people WHERE EXISTS (SELECT 1)", "filter and group the table itself"),
     ("SELECT AVG(n) FROM (SELECT COUNT(*) AS n FROM people) AS x", "how far one person moves"),
     ("SELECT COUNT(*) FROM (SELECT age FROM people LIMIT 5) AS x", "depend on their values only"),
-    ("SELECT SUM(age) / COUNT(*) FROM people", "compute with the answers"),
+    ("SELECT SIN(SUM(age)) FROM people", "Use + - * /"),
     ("SELECT COUNT(*) FILTER (WHERE age > 5) FROM people", "CASE WHEN"),
     ("SELECT QUANTILE_CONT(age, [0.1, 0.9]) FROM people", "one value at a time"),
     ("SELECT PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY age) FROM people", "PERCENTILE_CONT"),

@@ -203,3 +203,27 @@ def test_a_dataset_file_says_whose_the_rows_are(tmp_path: Path) -> None:
         file.write_text(FILE.replace(old, new).replace("size = 4\n", "" if not words else "size = 4\n"))
         with pytest.raises(QueryError, match=words or "size of the table of people"):
             sd.open(file)
+
+
+def test_keys_are_checked_by_the_owner_and_the_card_says_so(tmp_path: Path, capsys: Any) -> None:
+    from sordino.cli import main
+
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    for name, table in (("patients", PATIENTS), ("items", ITEMS)):
+        parquet.write_table(pa.table(table), tmp_path / f"{name}.parquet")
+    file, visits = tmp_path / "hospital.toml", tmp_path / "visits.parquet"
+    parquet.write_table(pa.table(VISITS), visits)
+    file.write_text(FILE.replace("visits.csv", "visits.parquet"))
+
+    def assumed() -> str:
+        with sd.open(file) as hospital:
+            return str(hospital.items.sum("price").release(epsilon=1, fresh=True).card["unique keys"])
+
+    assert "not checked" in assumed()
+    assert main(["check", "--keys", str(file), "--json"]) == 0
+    assert '"repeated": 0' in capsys.readouterr().out
+    assert "checked by the owner on" in assumed()
+    parquet.write_table(pa.table({**VISITS, "visit_id": list("aacdef")}), visits)
+    assert main(["check", "--keys", str(file)]) == 5
+    assert "NOT UNIQUE: 1 of its values" in capsys.readouterr().out.replace("\n  ", " ")
+    assert "not checked" in assumed()

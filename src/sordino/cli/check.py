@@ -18,13 +18,16 @@ __all__ = ["check"]
 def check(
     file: Annotated[Path | None, typer.Argument(help="A dataset file; the one of --config or of this folder.")] = None,
     time: Annotated[bool, typer.Option("--time", help="Measure on the rows and propose deadlines for the server. NOT PRIVATE.")] = False,
+    keys: Annotated[bool, typer.Option("--keys", help="Look whether declared keys are unique, and remember it. NOT PRIVATE.")] = False,
 ) -> int:
-    """Say in plain words what a dataset file promises, and what looks wrong. Reads no rows, but for --time.
+    """Say in plain words what a dataset file promises, and what looks wrong. Reads no rows, but for --time and --keys.
 
-    Example: sordino check hospital.toml --time
+    Example: sordino check hospital.toml --keys
     """
     from sordino.plan.dataset import read_dataset
 
+    if keys:
+        return _keys(read_dataset(door.dataset(file)))
     if time:
         return _time(door.dataset(file))
     declared = read_dataset(door.dataset(file))
@@ -48,6 +51,22 @@ def check(
     return UNSAFE if problems else 0
 
 
+def _keys(declared: Any) -> int:
+    """Whether every key that a guarantee assumes to be unique is."""
+    from sordino.session.key_check import check_keys
+
+    with door.busy("looking at the keys"):
+        found = check_keys(declared)
+    broken = [one for one in found if one.repeated]
+    lines = [KEYS_SEEN, *(str(one) for one in found)] if found else ["no private table declares a key or a way to the person"]
+    if broken:
+        lines.append('repair the keys, or name the person in the table itself: person = "...". Until then the guarantee does not hold.')
+    facts = [{"table": one.table, "key": list(one.key), "rows": one.rows, "repeated": one.repeated} for one in found]
+    door.say("\n".join(lines), {"dataset": declared.name, "private": False, "warning": KEYS_SEEN, "keys": facts})
+    return UNSAFE if broken else 0
+
+
+KEYS_SEEN = "NOT PRIVATE: counted on the rows, for their owner's eyes."
 NOT_PRIVATE = "NOT PRIVATE: measured on the rows, for their owner's eyes. What you write into the dataset file becomes public."
 
 

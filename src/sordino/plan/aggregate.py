@@ -58,6 +58,10 @@ class Aggregates:
         """Whether there is an aggregate in this expression at all."""
         return node.find(exp.AggFunc, exp.Window, exp.WithinGroup, exp.Filter) is not None
 
+    def whole(self, node: exp.Expr) -> bool:
+        """Whether this is one aggregate, and not arithmetic on aggregates."""
+        return isinstance(bare(node), exp.AggFunc | exp.Window | exp.WithinGroup | exp.Filter)
+
     def statistic(self, node: exp.Expr) -> Statistic:
         """The statistic this aggregate asks for, or an error that says how to ask for it."""
         node = bare(node)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -21,6 +21,7 @@ from sqlglot.errors import SqlglotError
 
 from sordino.errors import QueryError
 from sordino.plan.aggregate import Aggregates
+from sordino.plan.formula import Formula, formula_of, inputs, value
 from sordino.plan.literal import bare, constant_of
 from sordino.plan.query_plan import QueryPlan
 from sordino.plan.refusal import DEPTH
@@ -83,10 +84,17 @@ class Arrangement:
     names: tuple[tuple[str, str], ...] = ()
     order: tuple[OrderBy, ...] = ()
     limit: int | None = None
+    formulas: tuple[tuple[str, Formula | None], ...] = ()  # every answer that is shown; None where it is a statistic itself
+    having: Formula | None = None
+    hidden: tuple[str, ...] = ()  # statistics that only formulas read
+    said: Mapping[str, str] = field(default_factory=dict, compare=False)  # the formulas in the words of the statement
 
     def rows(self, columns: Mapping[str, Sequence[Any]], size: int) -> list[int]:
         """The places of the rows to show, in the order to show them."""
         places = list(range(size))
+        if self.having is not None:
+            read = [name for name in inputs(self.having) if name in columns]
+            places = [place for place in places if value(self.having, {name: columns[name][place] for name in read}) is True]
         for key in reversed([key for key in self.order if key.name in columns]):
             cells = columns[key.name]
             known = [place for place in places if _comparable(cells[place])]
@@ -97,6 +105,10 @@ class Arrangement:
 
     def shown(self, name: str) -> str:
         return dict(self.names).get(name, name)
+
+    def hides(self, name: str) -> bool:
+        """Whether a column of the answer is one that only formulas read."""
+        return any(name in (hidden, f"{hidden}_low", f"{hidden}_high") for hidden in self.hidden)
 
 
 def _comparable(cell: Any) -> bool:
@@ -116,7 +128,7 @@ def read_select(text: str, catalogue: Catalogue) -> Selected:
     """The question a text asks. Hostile text is refused in milliseconds, with nothing read."""
     try:
         tree = parse_statement(text)
-        allow(tree, "expressions", "from_", "joins", "where", "group", "order", "limit", "with_")
+        allow(tree, "expressions", "from_", "joins", "where", "group", "order", "limit", "with_", "having")
         scope = Sources(catalogue).with_named(tree.args.get("with_")).scope(tree)
         return _Select(tree, scope, Aggregates(Expressions(scope, scope.condition), catalogue.unit, {})).read()
     except RecursionError:
@@ -130,10 +142,12 @@ class _Item:
     alias: str
     column: Column | None = None
     statistic: Statistic | None = None
+    formula: Formula | None = None
+    said: str = ""
 
     @property
     def label(self) -> str:
-        return self.alias or (self.statistic.label if self.statistic is not None else "")
+        return self.alias or (self.statistic.label if self.statistic is not None else self.said)
 
 
 @dataclass(frozen=True)
@@ -141,6 +155,7 @@ class _Select:
     tree: exp.Select
     scope: Scope
     aggregates: Aggregates
+    parts: dict[str, Statistic] = field(default_factory=dict)  # statistics that only formulas read, by label
 
     def read(self) -> Selected:
         items = [self._item(node) for node in self.tree.expressions]
@@ -151,6 +166,8 @@ class _Select:
                 what = f"{shown(item.column.name)} is neither grouped nor aggregated."
                 raise QueryError("SRD-209", what, "Add it to GROUP BY, or aggregate it.", column=item.column.name)
         asked = [(item, item.statistic) for item in items if item.statistic is not None]
+        having = self._having(items, by)
+        asked += [(_Item(label, statistic=part), part) for label, part in self.parts.items()]
         if not asked:
             raise QueryError("SRD-208", "the statement asks for no aggregate.", "Add one, such as COUNT(*).")
         question = QueryPlan(self.scope.table, self._columns(by), joins=self.scope.joins, view=self.scope.view)
@@ -162,7 +179,7 @@ class _Select:
             if len(item.label) > 200 and not item.alias:
                 raise QueryError("SRD-208", "an aggregate has a very long name.", "Name it: AVG(...) AS average.")
             question = question.agg(**{item.label: statistic})
-        return Selected(question, self._arrangement(items, by))
+        return Selected(question, self._arrangement(items, by, having))
 
     def _item(self, node: exp.Expr) -> _Item:
         alias, aliased, node = (str(node.alias), True, bare(node.this)) if type(node) is exp.Alias else ("", False, bare(node))
@@ -171,9 +188,45 @@ class _Select:
         if type(node) is exp.Star or (type(node) is exp.Column and type(node.this) is exp.Star):
             refuse_part(exp.Star())
         if self.aggregates.has(node):
+            if not self.aggregates.whole(node):
+                return self._formula(alias, node)
             return _Item(alias, statistic=self.aggregates.statistic(node))
         column = self.aggregates.expressions.column(node)
         return _Item(alias or (node.name if type(node) is exp.Column else ""), column=column)
+
+    def _formula(self, alias: str, node: exp.Expr) -> _Item:
+        """Arithmetic on aggregates: they are released, and the rest is computed from the answers."""
+        said = node.sql(dialect="duckdb")
+        return _Item(alias, formula=formula_of(node, self._part), said=said if len(said) <= 60 else f"{said[:57]}...")
+
+    def _part(self, node: exp.Expr) -> str | None:
+        """The label of the statistic an aggregate inside a formula is, or of a group column."""
+        if self.aggregates.whole(node):
+            statistic = self.aggregates.statistic(node)
+            shown_as = f"{statistic.label} "  # a name of its own: the SELECT may show the same statistic under another
+            self.parts[shown_as] = statistic
+            return shown_as
+        if type(node) is exp.Column:
+            return self.aggregates.expressions.column(node).name
+        return None
+
+    def _having(self, items: list[_Item], by: list[Column]) -> Formula | None:
+        """Which released rows are shown: a condition on aggregates, on answers by their name, and on group columns."""
+        clause = self.tree.args.get("having")
+        if clause is None:
+            return None
+
+        def part(node: exp.Expr) -> str | None:
+            if type(node) is exp.Column and node.args.get("table") is None:
+                item = next((item for item in items if item.alias == node.name and item.column is None), None)
+                if item is not None:
+                    return item.label
+            found = self._part(node)
+            if found is not None and type(node) is exp.Column and found not in {column.name for column in by}:
+                refuse("HAVING a column that is not grouped by", "Filter rows in WHERE; HAVING is about groups and aggregates.")
+            return found
+
+        return formula_of(clause.this, part)
 
     def _groups(self, items: list[_Item]) -> list[Column]:
         clause = self.tree.args.get("group")
@@ -208,10 +261,10 @@ class _Select:
         owner = {self.aggregates.unit: Column(self.aggregates.unit, "id")} if self.aggregates.unit is not None else {}
         return {**owner, **self.scope.plain, **derived, **self.aggregates.columns, **{column.name: column for column in by}}
 
-    def _arrangement(self, items: list[_Item], by: list[Column]) -> Arrangement | None:
+    def _arrangement(self, items: list[_Item], by: list[Column], having: Formula | None) -> Arrangement | None:
         renamed = {item.column.name: item.alias for item in items if item.column is not None and item.alias}
         taken = [column.name for column in by if column.name not in renamed] + list(renamed.values())
-        labels = {item.label + end for item in items if item.statistic is not None for end in ("", "_low", "_high")}
+        labels = {item.label + end for item in items if item.column is None for end in ("", "_low", "_high")}
         for place, name in enumerate(taken):
             if name in taken[:place] or name in labels:
                 raise QueryError("SRD-208", f"two columns of the answer would be called {shown(name)}.", "Name one of them with AS.")
@@ -219,7 +272,11 @@ class _Select:
         order = [] if clause is None else [self._order(node, items, by) for node in clause.expressions]
         limit = _limit(self.tree.args.get("limit"))
         changed = tuple((old, new) for old, new in renamed.items() if old != new)
-        return Arrangement(changed, tuple(order), limit) if changed or order or limit is not None else None
+        shown_answers = tuple((item.label, item.formula) for item in items if item.column is None) if self.parts else ()
+        if not (changed or order or limit is not None or shown_answers or having is not None):
+            return None
+        said = {item.label: item.said for item in items if item.formula is not None}
+        return Arrangement(changed, tuple(order), limit, shown_answers, having, said=said)
 
     def _order(self, node: exp.Expr, items: list[_Item], by: list[Column]) -> OrderBy:
         allow(node, "this", "desc", "nulls_first")
@@ -231,8 +288,10 @@ class _Select:
         if item is None and type(node) is exp.Column and node.args.get("table") is None:
             item = next((item for item in items if item.label == node.name), None)
         if item is None and self.aggregates.has(node):
-            statistic = self.aggregates.statistic(node)
-            item = next((item for item in items if item.statistic == statistic), None)
+            statistic = self.aggregates.statistic(node) if self.aggregates.whole(node) else None
+            item = next((item for item in items if statistic is not None and item.statistic == statistic), None)
+            said = node.sql(dialect="duckdb")
+            item = item or next((item for item in items if item.formula is not None and item.said == said), None)
         elif item is None and type(node) is not exp.Literal:
             column = self.aggregates.expressions.column(node)
             item = _Item("", column) if column.name in {known.name for known in by} else None

@@ -30,7 +30,8 @@ def about_release(release: Release, kind: str = "noise") -> str:
     facts = release.card
     if not isinstance(facts.get("question"), Mapping):
         return ""
-    bars = {name: _bar(release, name) for name in release.names}
+    source = release.base or release  # what was computed afterwards is said at the end
+    bars = {name: _bar(source, name) for name in source.names}
     if set(release.drawn) == set(release.names):  # ends that were drawn for a level and a kind
         ends = list(release.drawn.values())
         kind = "total" if all(end["kind"] == "total" for end in ends) else kind
@@ -73,7 +74,7 @@ def sentence(facts: Mapping[str, Any], bars: Mapping[str, str], kind: str = "noi
     if len(said) == 1:
         numbers = next(iter(said.values()))
     else:
-        shown = [f"{name} is {words}" for name, words in list(said.items())[:MOST]]
+        shown = [f"{name.strip()} is {words}" for name, words in list(said.items())[:MOST]]
         numbers = "; ".join([*shown, *([f"{len(said) - MOST} more"] if len(said) > MOST else [])])
     done = facts.get("post-processing") or []
     parts = [f"about {_rows(facts)}: {numbers}", *_covered(facts, bars, kind, level), *([f"afterwards: {', '.join(done)}"] if done else [])]

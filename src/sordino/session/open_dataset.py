@@ -24,6 +24,7 @@ from sordino.plan.select import read_select
 from sordino.plan.sql_expression import Catalogue
 from sordino.schema.declaration import complete
 from sordino.schema.value import nearest
+from sordino.session.key_check import attested
 from sordino.session.people import one_row, owned_by, view_table
 from sordino.session.query import Query
 from sordino.session.table import Table
@@ -161,6 +162,7 @@ def opened_dataset(declared: Dataset, *, imported: bool = False, engine: str = "
             local=not multiline,
             publics=publics,
             own=whose,
+            checked=attested(declared),
         )
         if whose is not None and whose.single:
             made = replace(made, unit=one_row(made.unit))

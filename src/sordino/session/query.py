@@ -359,7 +359,7 @@ class Query(TableVerbs):
         least = None if epsilon is None else as_epsilon(epsilon)
         recorded = None if fresh else self.recall(least, wish, ranks=ranks, rho=None if rho is None else as_positive(rho, "rho"))
         if recorded is not None:
-            return recorded.at(self.level)
+            return recorded.at(self.level).presented()
         plan = self.priced(epsilon=epsilon, rho=rho, delta=delta, within=within, within_rank=within_rank)
         sealed = execute(
             plan,
@@ -370,7 +370,7 @@ class Query(TableVerbs):
             owner_log=self.table.log_failure,
             wish=self.said(epsilon=epsilon, rho=rho, delta=delta, within=within, within_rank=within_rank),
         )
-        return replace(Release.from_bytes(sealed, query=self), more=self.table.budget.more(plan.cost)).at(self.level)
+        return replace(Release.from_bytes(sealed, query=self), more=self.table.budget.more(plan.cost)).at(self.level).presented()
 
     def recorded(self, *, older: bool = True) -> list[Release]:
         """Every recorded answer to this question, oldest first; open to every analyst of the dataset. `older` are those of format 1."""

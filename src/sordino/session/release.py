@@ -14,7 +14,7 @@ from sordino.errors import LedgerError, QueryError
 from sordino.pictures import Picture
 from sordino.plan.select import Arrangement
 from sordino.privacy.cost import Cost
-from sordino.session import encoding, sampling, view
+from sordino.session import derivation, encoding, sampling, view
 from sordino.session.about import about_release
 from sordino.session.card import Card, odds_sentence
 from sordino.session.encoding import decode, encode
@@ -69,6 +69,8 @@ class Release:
     arrangement: Arrangement | None = field(default=None, compare=False, repr=False)  # not sealed: how the rows are shown
     canonical: bool = field(default=False, compare=False, repr=False)  # called as the book calls it, not as the caller does
     sealed: bytes | None = field(default=None, compare=False, repr=False)  # the bytes in the book this was read from
+    base: Release | None = field(default=None, compare=False, repr=False)  # what this was computed from, by `formulas`
+    formulas: tuple[Any, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def grouped(self) -> bool:
@@ -136,6 +138,8 @@ class Release:
             return self.low, self.high
         if level == self.level:
             return self.low, self.high
+        if self.base is not None:
+            return self.at(level).interval(level)
         if self.sealed is not None and self.level != LEVEL:
             return Release.from_bytes(self.sealed, query=self.query).interval(level)
         if self.query is None:
@@ -152,6 +156,8 @@ class Release:
         """The same answer with its intervals at another level: post-processing, free. Under the same id."""
         if as_level(level) == self.level:
             return self
+        if self.base is not None:
+            return derivation.again(self, level)
         if self.query is None:
             raise QueryError("SRD-103", f"this interval is known at {self.level:.4g} only.", "Ask the table again.")
         if self.level != LEVEL and self.sealed is not None:
@@ -191,6 +197,17 @@ class Release:
         card["post-processing"] = [*card.get("post-processing", []), getattr(function, "__name__", "function")]
         return replace(self, answers=answers, bar="none", card=card, rank_bars={}, raw={}, shapes={}, drawn={}, query=None, sealed=None)
 
+    def derive(self, **formulas: str) -> Release:
+        """Further numbers computed from these, at no price and under the same id: `release.derive(rate="s / n")`.
+
+        An interval holds at the release's level: each input's is widened so that all of them hold together.
+        """
+        return derivation.derived(self, formulas)
+
+    def presented(self) -> Release:
+        """The release as the statement that asked for it shows it, with arithmetic on its answers done."""
+        return derivation.presented(self)
+
     def improve(self, within: Any = None, **options: Any) -> Release:
         """A better answer to the same question; see `Query.improve`."""
         if self.query is None:
@@ -204,11 +221,16 @@ class Release:
 
     def arranged(self) -> Release:
         """The same release with its rows sorted, cut and named as the statement that asked for it wishes."""
-        if self.arrangement is None or not self.grouped:
+        if self.arrangement is None:
             return self
-        rows = self.arrangement.rows({**self.keys, **self.answers}, len(next(iter(self.keys.values()))))
+        if self.arrangement.formulas:
+            return self.presented().arranged()
+        if not self.grouped and self.arrangement.having is None:
+            return self
+        rows = self.arrangement.rows({**self.keys, **self.answers}, len(next(iter({**self.keys, **self.answers}.values()))))
         keys = {self.arrangement.shown(name): [cells[row] for row in rows] for name, cells in self.keys.items()}
-        return replace(self, keys=keys, answers={name: [c[row] for row in rows] for name, c in self.answers.items()}, arrangement=None)
+        answers = {name: [c[row] for row in rows] for name, c in self.answers.items() if not self.arrangement.hides(name)}
+        return replace(self, keys=keys, answers=answers, arrangement=None)
 
     def to_bytes(self) -> bytes:
         """What the ledger seals. Canonical: the same release is the same bytes, and says whose labels it has."""

@@ -25,6 +25,7 @@ from sordino.privacy.cost import Cost
 from sordino.schema.frame import Frame
 from sordino.session.card import NOT_LOCAL, Card, claim
 from sordino.session.encoding import Shape, shape
+from sordino.session.key_check import assumption
 from sordino.session.release import Paid, Release
 from sordino.statistics import Answer, Context, Plan, Step, plan_steps
 from sordino.statistics.budget_split import THRIFTY
@@ -276,6 +277,7 @@ def settle(
     names = tuple(label for label in labels.canonical if label in asked.statistics)
     if not table.local:
         facts["rows"] = NOT_LOCAL
+    facts |= assumption(asked.view, table.checked)
     return Settled(charged, frames, plan, names, asked.by, public, facts, labels.sealed, shapes)
 
 

@@ -56,6 +56,7 @@ class Table(TableVerbs):
     local: bool = True  # no row of the source can change another one
     publics: Mapping[str, Public] = field(default_factory=dict, repr=False)  # tables of the dataset that a statement may join
     view: View | None = field(default=None, repr=False)  # what the rows are, where they are not those of one source
+    checked: str = field(default="", repr=False)  # when the owner found the keys of views unique
     own: PrivateTable | None = field(default=None, repr=False)  # whose rows these are, where several tables have the same people
 
     def _ask(self, statistic: Statistic) -> Query:

@@ -138,11 +138,36 @@ class Verbs(Generic[Q]):
         raise NotImplementedError
 
 
+# what people write by habit, and what it is called here
+JOIN = 'sd.dataset({...}, person={...}).sql("SELECT ... JOIN ...")'
+WHERE = 'where("age >= 18")'
+NO_ROWS = "share(...), a made-up table: rows themselves are never shown"
+ELSEWHERE = {
+    "groupby": 'group_by("ward").mean("cost")', "value_counts": 'group_by("ward").count()', "nunique": "count_units()",
+    "corr": 'sql("SELECT CORR(a, b) AS r FROM ...")', "cov": 'gram(["a", "b"])', "filter": WHERE, "query": WHERE,
+    "select": 'sql("SELECT ...")', "average": 'mean("cost")', "avg": 'mean("cost")', "stddev": 'std("cost")', "var": 'variance("cost")',
+    "shape": "count().release(epsilon=1)", "join": JOIN, "merge": JOIN, "head": NO_ROWS, "sample": NO_ROWS, "iloc": WHERE,
+    "loc": WHERE, "aggregate": 'agg(n=sd.count(), m=sd.mean("cost"))', "pivot_table": 'group_by("a", "b").mean("cost")',
+}  # fmt: skip
+
+
+def elsewhere(kind: str, name: str) -> AttributeError:
+    """What is said of a name that is another library's."""
+    if name in ELSEWHERE:
+        return AttributeError(f"a {kind} has no {name!r}; write .{ELSEWHERE[name]}. Nothing was read or spent.")
+    return AttributeError(f"{kind!r} object has no attribute {name!r}")
+
+
 class TableVerbs(Verbs["Query"]):
     """The verbs of a table at hand: those of every table, one that takes a function, and those whose answers are computed with."""
 
     def _rows(self) -> Query:
         raise NotImplementedError
+
+    if not TYPE_CHECKING:  # a name that is not there is an error to a type checker too
+
+        def __getattr__(self, name: str) -> Any:
+            raise elsewhere(type(self).__name__, name)
 
     def limit(self, *, rows: Any = None, groups: Any = None, rows_per_group: Any = None) -> Query:
         """Count less of every person than declared, in this question: `visits.group_by("ward").limit(rows=1).count()`.

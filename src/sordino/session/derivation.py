@@ -1,0 +1,121 @@
+"""Numbers computed from released ones: rates, differences, rounding, groups above a threshold. Free, with intervals carried through."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from sordino.errors import QueryError, SordinoError
+from sordino.plan.formula import Formula, inputs, parse_formula, span, value
+from sordino.schema.value import shown
+from sordino.session.card import Card
+from sordino.statistics import count, count_units
+from sordino.statistics import sum as total
+from sordino.statistics.row_count import Present
+
+if TYPE_CHECKING:
+    from sordino.session.release import Release
+
+ADDED = (type(count()), type(count_units()), type(total("x")), Present)  # answers that are a number plus noise
+__all__ = ["again", "derived", "presented"]
+
+
+def derived(release: Release, texts: Mapping[str, str]) -> Release:
+    """The release with further answers, computed from its own."""
+    if not texts:
+        raise QueryError("SRD-208", "derive computes nothing.", 'Name what it computes: derive(rate="s / n").')
+    taken = {*release.keys, *(name + end for name in release.names for end in ("", "_low", "_high"))}
+    formulas: list[tuple[str, Formula | None]] = [(name, None) for name in release.names]
+    for name, text in texts.items():
+        if {name, f"{name}_low", f"{name}_high"} & taken:
+            raise QueryError("SRD-208", f"two columns of the answer would be called {shown(name)}.", "Give the new one another name.")
+        formulas.append((name, parse_formula(text, [*release.names, *release.keys])))
+    return _computed(release, formulas, texts)
+
+
+def presented(release: Release) -> Release:
+    """A release as the statement that asked for it shows it: its formulas in the place of the aggregates they are made of."""
+    arrangement = release.arrangement
+    if arrangement is None or not arrangement.formulas:
+        return release
+    texts = {name: arrangement.said.get(name, name) for name, formula in arrangement.formulas if formula is not None}
+    made = _computed(release, list(arrangement.formulas), texts)
+    return replace(made, arrangement=replace(arrangement, formulas=(), hidden=_hidden(release, made)))
+
+
+def again(release: Release, level: float) -> Release:
+    """The same numbers, computed again from intervals at another level."""
+    assert release.base is not None
+    said = {text.partition(" = ")[0]: text.partition(" = ")[2] for text in release.card.get("post-processing", [])}
+    made = _computed(release.base.at(level), list(release.formulas), said)
+    return replace(made, arrangement=release.arrangement)
+
+
+def _hidden(release: Release, made: Release) -> tuple[str, ...]:
+    return tuple(name for name in release.names if name not in made.names)
+
+
+def _computed(release: Release, formulas: list[tuple[str, Formula | None]], texts: Mapping[str, str]) -> Release:
+    rows = len(next(iter(release.answers.values()), []))
+    answers: dict[str, list[Any]] = {}
+    kept: list[str] = []
+    sure: dict[tuple[str, int], list[tuple[Any, Any] | None]] = {}
+    for name, formula in formulas:
+        kept.append(name)
+        if formula is None:
+            answers |= {name + end: release.answers[name + end] for end in ("", "_low", "_high") if name + end in release.answers}
+            continue
+        used = [item for item in inputs(formula) if item in release.names]
+        sure |= {(item, len(used)): _surer(release, item, len(used)) for item in used if (item, len(used)) not in sure}
+        cells = {**release.keys, **{item: release.answers[item] for item in used}}
+        answers[name] = [value(formula, {item: column[row] for item, column in cells.items()}) for row in range(rows)]
+        fixed = {item: [(cell, cell) for cell in column] for item, column in release.keys.items()}
+        moving = {**fixed, **{item: sure[item, len(used)] for item in used}}
+        ends = [span(formula, {item: column[row] for item, column in moving.items()}) or (None, None) for row in range(rows)]
+        answers |= {f"{name}_low": [low for low, _ in ends], f"{name}_high": [high for _, high in ends]}
+    unused = {name + end: release.answers[name + end] for name in release.names for end in ("", "_low", "_high")
+              if name not in kept and name + end in release.answers}  # fmt: skip
+    made = [name for name, formula in formulas if formula is not None]
+    card = Card(release.card)
+    card["post-processing"] = [*card.get("post-processing", []), *(f"{name} = {texts.get(name, name)}" for name in made)]
+    bounded = made and any(end is not None for name in made for end in answers[f"{name}_low"])
+    bar = release.bar if len(made) < len(formulas) else "bound" if bounded else "none"
+    return replace(release, answers={**answers, **unused}, names=tuple(kept), card=card, bar=bar, base=release, formulas=tuple(formulas))
+
+
+def _surer(release: Release, name: str, count: int) -> list[tuple[Any, Any] | None]:
+    """The intervals of one answer, so sure that those of `count` inputs hold together at the release's level; None where none is known.
+
+    Theorem. Where noise is added whose density is log-concave and symmetric, an interval of half-width w at 1 - a holds at 1 - a / k with
+    half-width w (1 + ln k / ln(1 / a)).
+    Proof. ln P(|X| > t) is concave in t and 0 at 0, so P(|X| > c w) <= P(|X| > w)^c <= a^c for c >= 1, which is a / k at this c. For
+    whole numbers it is 0 at -1, so the half-width is c (w + 1) - 1. QED
+    """
+    rows = len(release.answers[name])
+    ends = [(release.answers.get(name + end) or [None] * rows) for end in ("_low", "_high")]
+    known = [(low, high) if _number(low) and _number(high) else None for low, high in zip(*ends, strict=True)]
+    if count <= 1 or not any(known):
+        return known
+    try:
+        found = release.at(1 - (1 - release.level) / count).answers
+        return [(found[f"{name}_low"][row], found[f"{name}_high"][row]) if known[row] else None for row in range(rows)]
+    except SordinoError:
+        pass
+    statistic = None if release.query is None else release.query.asked.statistics.get(name)
+    if not isinstance(statistic, ADDED):
+        return [None] * rows
+    far = 1 + math.log(count) / -math.log(1 - release.level)
+    centres = release.answers[name]
+    return [pair and _wider(c, pair, far) for c, pair in zip(centres, known, strict=True)]
+
+
+def _wider(centre: Any, ends: tuple[Any, Any], far: float) -> tuple[Any, Any]:
+    if isinstance(centre, int):
+        return centre - math.ceil(far * (centre - ends[0] + 1) - 1), centre + math.ceil(far * (ends[1] - centre + 1) - 1)
+    return centre - far * (centre - ends[0]), centre + far * (ends[1] - centre)
+
+
+def _number(x: Any) -> bool:
+    return isinstance(x, int | float) and not isinstance(x, bool)
