@@ -87,8 +87,9 @@ def formula_of(node: exp.Expr, name_of: Callable[[exp.Expr], str | None]) -> For
         return Formula("constant")
     constant = constant_of(node)
     if constant is not None:
-        whole = isinstance(constant, Fraction) and constant.denominator == 1
-        return Formula("constant", detail=int(constant) if whole else float(constant) if isinstance(constant, Fraction) else constant)
+        if not isinstance(constant, Fraction):
+            return Formula("constant", detail=constant)
+        return Formula("constant", detail=int(constant) if constant.denominator == 1 else float(constant))
     if kind in BINARY:
         return made(BINARY[kind], node.this, node.expression)
     if kind in UNARY:
@@ -113,7 +114,7 @@ def formula_of(node: exp.Expr, name_of: Callable[[exp.Expr], str | None]) -> For
         return made("is null", node.this)
     if kind in (exp.Cast, exp.TryCast):
         words = {"int": "round", "double": "float", "float": "float", "decimal": "float"}
-        word = next((words[name] for name in words if name in str(node.to.this).lower()), None)
+        word = next((words[name] for name in words if name in str(node.args["to"].this).lower()), None)
         if word is None:
             refuse("a cast of a released number to another type", "Cast to INT or DOUBLE.")
         return made(word, node.this, detail=0)
@@ -156,8 +157,8 @@ def value(formula: Formula, row: Mapping[str, Any]) -> Any:
     if formula.word == "is null":
         return parts[0] is None
     if formula.word in ("least", "greatest"):
-        known = [part for part in parts if part is not None]
-        return (min if formula.word == "least" else max)(known) if known else None
+        there = [part for part in parts if part is not None]
+        return (min if formula.word == "least" else max)(there) if there else None
     if formula.word == "nullif":
         return None if parts[0] == parts[1] else parts[0]
     try:

@@ -72,7 +72,7 @@ def _computed(release: Release, formulas: list[tuple[str, Formula | None]], text
         cells = {**release.keys, **{item: release.answers[item] for item in used}}
         answers[name] = [value(formula, {item: column[row] for item, column in cells.items()}) for row in range(rows)]
         fixed = {item: [(cell, cell) for cell in column] for item, column in release.keys.items()}
-        moving = {**fixed, **{item: sure[item, len(used)] for item in used}}
+        moving: dict[str, Any] = {**fixed, **{item: sure[item, len(used)] for item in used}}
         ends = [span(formula, {item: column[row] for item, column in moving.items()}) or (None, None) for row in range(rows)]
         answers |= {f"{name}_low": [low for low, _ in ends], f"{name}_high": [high for _, high in ends]}
     unused = {name + end: release.answers[name + end] for name in release.names for end in ("", "_low", "_high")
