@@ -175,6 +175,20 @@ class Member:
     def map(self, function: Callable[[Any], Any]) -> Release:
         return self.answer.map(function)
 
+    @property
+    def base(self) -> Release | None:
+        return self.answer.base
+
+    @property
+    def formulas(self) -> tuple[Any, ...]:
+        return self.answer.formulas
+
+    def derive(self, **formulas: str) -> Release:
+        return self.answer.derive(**formulas)
+
+    def presented(self) -> Release:
+        return self.answer.presented()
+
     def improve(self, within: Any = None, **options: Any) -> Release:
         return self.answer.improve(within, **options)
 
