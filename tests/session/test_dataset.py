@@ -102,6 +102,14 @@ def test_one_row_per_person_costs_one_row(hospital: Any) -> None:
     assert hospital.visits.unit.max_rows == 8
 
 
+def test_an_answer_about_rows_of_people_says_so(hospital: Any) -> None:
+    per = hospital.visits.per_person(n=sd.count(), bounds={"n": (0, 50)})
+    said = "about one row for each person, made of their visits"
+    assert str(per.mean("n").preview().about).startswith(said)
+    assert per.mean("n").release(epsilon=0.1).about.startswith(said)
+    assert "at most" in hospital.visits.mean("cost").preview().about
+
+
 def test_per_person_needs_bounds_and_known_totals(hospital: Any) -> None:
     with pytest.raises(QueryError, match="per_person"):
         hospital.visits.per_person(n=sd.count()).mean("n")

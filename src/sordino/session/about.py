@@ -128,6 +128,13 @@ def _groups(facts: Mapping[str, Any]) -> int | None:
     return cells
 
 
+def _per_person(asked: Mapping[str, Any]) -> bool:
+    """Whether its rows are people: totals inside a person, in no further groups, before anything is asked."""
+    view = asked.get("view")
+    inner = view.get("of") if isinstance(view, Mapping) else None
+    return isinstance(inner, Mapping) and "per person" in inner and not inner.get("by") and not view.get("joins")
+
+
 def _rows(facts: Mapping[str, Any]) -> str:
     asked, unit, word = facts["question"], facts["privacy unit"], _word(facts)
     where = "" if asked["where"] is None else f" where {_short(_condition(asked['where']))}"
@@ -136,6 +143,8 @@ def _rows(facts: Mapping[str, Any]) -> str:
     alone = asked.get("unit") is None
     if alone:
         return f"every row of {spell(str(asked['table']))}{where}{by}{hidden}"
+    if _per_person(asked):
+        return f"one row for each {unit['unit']}, made of their {word}{where}{by}{hidden}"
     return f"{limited(unit, groups=_groups(facts), word=word, where=where)}{by}{hidden}"
 
 
