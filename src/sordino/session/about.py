@@ -130,9 +130,9 @@ def _groups(facts: Mapping[str, Any]) -> int | None:
 
 def _per_person(asked: Mapping[str, Any]) -> bool:
     """Whether its rows are people: totals inside a person, in no further groups, before anything is asked."""
-    view = asked.get("view")
-    inner = view.get("of") if isinstance(view, Mapping) else None
-    return isinstance(inner, Mapping) and "per person" in inner and not inner.get("by") and not view.get("joins")
+    view: Mapping[str, Any] = asked.get("view") or {}
+    inner: Mapping[str, Any] = view.get("of") or {}
+    return "per person" in inner and not inner.get("by") and not view.get("joins")
 
 
 def _rows(facts: Mapping[str, Any]) -> str:
