@@ -312,3 +312,21 @@ def test_import_writes_a_copy_beside_the_dataset_file_and_says_so(ready, capsys)
     assert code == 2
     assert "--again" in err
     assert run(capsys, "import", "patients.toml", "--again")[0] == 0
+
+
+def test_share_shows_prices_first_then_writes_a_table_of_nobody(ready, capsys):
+    code, out, _ = run(capsys, "share", "patients.toml", "--column", "sex", "--column", "age")
+    assert code == 0
+    assert "nothing spent" in out
+    options = ["patients.toml", "--column", "sex", "--column", "age", "--epsilon", "1", "--delta", "1e-7", "--method", "tree", "--yes"]
+    code, out, err = run(capsys, "share", *options)
+    assert code == 2
+    assert "--output" in out + err
+    code, found = answer(capsys, "share", *options, "--output", "shared.csv")
+    assert code == 0
+    assert Path("shared.csv").read_text(encoding="utf-8").startswith("sex,age\n")
+    assert {"columns", "tv", "low", "high"} <= set(found["error"][0])
+    assert Path("shared.csv.card.json").is_file()
+    code, out, _ = run(capsys, "share", *options, "--output", "shared.csv")
+    assert code == 0
+    assert "recalled at no price" in out.replace("\n  ", " ")

@@ -14,10 +14,12 @@ from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any, get_args
 
+import numpy as np
 import psycopg
 import pyarrow as pa
 import pytest
 
+import sordino as sd
 from sordino.engines.answer import EngineAnswer
 from sordino.engines.port import TableRequest
 from sordino.engines.postgres import Postgres
@@ -200,3 +202,19 @@ def resolved(place: str) -> Any:
         return getattr(importlib.import_module(module), name)
     except ModuleNotFoundError:
         return getattr(resolved(module), name)
+
+
+def test_a_shared_table_comes_out_of_postgres_as_out_of_duckdb(postgres: Any) -> None:
+    rng = np.random.default_rng(1)
+    who = np.repeat(np.arange(500), rng.integers(1, 5, 500))
+    sex = np.where(who % 4 == 0, "f", "m")
+    level = np.where(sex == "f", 2, rng.integers(0, 3, len(who)))
+    rows = pa.table({"who": pa.array(who), "sex": pa.array(sex.tolist()), "level": pa.array(level)})
+    columns = {"who": "id", "sex": {"type": "cat", "values": ["f", "m"]}, "level": {"type": "int", "bounds": (0, 2)}}
+    limits = {"unit": "who", "max_rows": 4, "max_groups": 1}
+    for source in (rows, stored(postgres.address, rows)):
+        with sd.table(source, columns=columns, **limits, budget=sd.Budget(epsilon=50, delta=1e-3), ledger=":memory:") as held:
+            made = held.share(epsilon=20, delta=1e-5, method="tree").to_dict()
+        assert np.mean(np.array(made["sex"]) == "f") == pytest.approx(0.25, abs=0.05)
+        assert {lv for s, lv in zip(made["sex"], made["level"], strict=True) if s == "f" and lv is not None} <= {0, 1, 2}
+        assert np.mean([lv == 2 for s, lv in zip(made["sex"], made["level"], strict=True) if s == "f"]) > 0.9

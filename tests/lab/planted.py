@@ -11,9 +11,19 @@ import planted_formula
 import planted_noise
 import planted_people
 import planted_sensitivity
+import planted_share
 from planted_kit import SHELF, Planted
 
-PARTS = (planted_noise, planted_formula, planted_sensitivity, planted_people, planted_channel, planted_budget, planted_charge)
+PARTS = (
+    planted_noise,
+    planted_formula,
+    planted_sensitivity,
+    planted_people,
+    planted_channel,
+    planted_budget,
+    planted_charge,
+    planted_share,
+)
 BUGS: tuple[Planted, ...] = tuple(bug for part in PARTS for bug in SHELF if bug.bug.__module__ == part.__name__)
 
 HEAD = """# Planted bugs

@@ -321,3 +321,17 @@ def like(text: str, pattern: str) -> bool:
         else:
             row = [False] + [row[i] and sign in ("_", text[i]) for i in range(len(text))]
     return row[-1]
+
+
+def test_a_shared_table_comes_out_of_spark(spark: Any) -> None:
+    rng = np.random.default_rng(2)
+    who = np.repeat(np.arange(300), rng.integers(1, 4, 300))
+    sex = np.where(who % 4 == 0, "f", "m")
+    level = np.where(sex == "f", 2, rng.integers(0, 3, len(who)))
+    frame = spark.createDataFrame(pa.table({"who": pa.array(who), "sex": pa.array(sex.tolist()), "level": pa.array(level)}))
+    columns = {"who": "id", "sex": {"type": "cat", "values": ["f", "m"]}, "level": {"type": "int", "bounds": (0, 2)}}
+    limits = {"unit": "who", "max_rows": 3, "max_groups": 1}
+    with sd.table(frame, columns=columns, **limits, budget=sd.Budget(epsilon=50, delta=1e-3), ledger=":memory:") as held:
+        made = held.share(epsilon=20, delta=1e-5, method="tree").to_dict()
+    assert np.mean(np.array(made["sex"]) == "f") == pytest.approx(0.25, abs=0.06)
+    assert np.mean([lv == 2 for s, lv in zip(made["sex"], made["level"], strict=True) if s == "f"]) > 0.9

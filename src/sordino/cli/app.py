@@ -18,6 +18,7 @@ from sordino.cli.installation import demo, doctor, explain
 from sordino.cli.lab import attacks, audit
 from sordino.cli.ledger import books
 from sordino.cli.serve import archive_dataset, learn, restore_archive, serve, tokens
+from sordino.cli.share import share
 from sordino.cli.survey import surveys
 from sordino.errors import QueryError, SordinoError, not_installed
 
@@ -30,8 +31,8 @@ app = typer.Typer(
 )  # fmt: skip
 NAMES = {import_files: "import", archive_dataset: "archive", restore_archive: "restore"}
 for verb in (
-    demo, init, fit, import_files, check, preview, query, describe, budget, card, audit, serve, archive_dataset, restore_archive, learn,
-    doctor, explain,
+    demo, init, fit, import_files, check, preview, query, describe, share, budget, card, audit, serve, archive_dataset, restore_archive,
+    learn, doctor, explain,
 ):  # fmt: skip
     app.command(NAMES.get(verb))(verb)
 app.add_typer(books, name="ledger")

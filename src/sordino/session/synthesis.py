@@ -1,92 +1,115 @@
-"""A made-up table to share: rows in the proportions of released counts. Post-processing, so it costs nothing more."""
+"""A made-up table from releases one already has: the fit of a shared table, at no further price."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from itertools import repeat
+from statistics import NormalDist
 from typing import Any
 
+import numpy as np
+
 from sordino.errors import QueryError
+from sordino.session.encoding import columns
 from sordino.session.release import Release
+from sordino.share.cells import nearest_law
+from sordino.share.fitting import Measured, fitted, merged
+from sordino.share.junction_tree import Clique, JunctionTree, TreeLaw
+from sordino.share.sampling import sampled
 from sordino.summaries import Refused
 
 __all__ = ["synthesize"]
 
 MOST = 10_000_000
+CELLS = 2_000_000  # of the model
+STEPS = 1_000
+SEED = 0
+Z = NormalDist().inv_cdf(0.975)
 Cell = tuple[Any, ...]
 
 
 def synthesize(*counts: Release, rows: int | None = None) -> dict[str, list[Any]]:
-    """Rows of nobody whose groups are as large as released counts say; a dict of columns, ready for any frame.
+    """Rows of nobody that agree with released counts and histograms; a dict of columns, ready for any frame.
 
-    The first release spreads the rows over its groups in proportion to their counts; what noise made negative is empty. Every further
-    one brings new columns: each group found so far is divided among them in proportion to the counts of that release in the same group
-    of the columns they share (over all of it, where they share none or that group is empty). What a count does not show together, the
-    table does not hold together.
+    All of them are used, in any order: the law of most entropy whose groups are in the proportions the releases say, each weighed by its
+    own noise, is fitted and rows are sampled from it. What no release shows together is as independent as the others allow.
 
-    Theorem. The table is as private as the releases together, and its first groups miss their proportions by less than one row.
-    Proof. It is a function of released values alone, with no draw of its own. Shares are rounded by largest remainder, which moves each
-    by less than one. QED
+    Theorem. The table is as private as the releases together, and misses the proportions of the fitted law by less than one row in every
+    group of a clique, given the columns it shares with the one before.
+    Proof. It is a function of released values alone: the remainders of rounding are dealt out by a public seed. See `sampled`. QED
     """
     if not counts:
         raise QueryError("SRD-208", "there is nothing to make a table from.", "Give at least one grouped count, as release() returned it.")
     tallies = [_tally(release) for release in counts]
-    names, cells = tallies[0]
-    total = round(sum(cells.values())) if rows is None else rows
+    total = round(max(sum(cells.values()) for _, cells, _ in tallies)) if rows is None else rows
     if isinstance(total, bool) or not isinstance(total, int) or not 0 <= total <= MOST:
         raise QueryError("SRD-103", f"rows is {rows!r}.", f"Give a whole number of at most {MOST:,}, or leave it out.")
-    made = _apportioned(cells, total)
-    for further, weights in tallies[1:]:
-        names, made = _divided(names, made, further, weights)
-    columns: dict[str, list[Any]] = {name: [] for name in names}
-    for cell, size in made.items():
-        for name, value in zip(names, cell, strict=True):
-            columns[name].extend(repeat(value, size))
-    return columns
+    names = list(dict.fromkeys(name for own, _, _ in tallies for name in own))
+    values: dict[str, dict[Any, int]] = {name: {} for name in names}
+    for own, cells, _ in tallies:
+        for cell in cells:
+            for name, value in zip(own, cell, strict=True):
+                values[name].setdefault(value, len(values[name]))
+    law = _law(tallies, names, values)
+    codes = sampled(law, total, SEED) if total else np.zeros((0, len(names)), np.int64)
+    known = {name: list(found) for name, found in values.items()}
+    return {name: [known[name][code] for code in codes[:, i].tolist()] for i, name in enumerate(names)}
 
 
-def _tally(release: Release) -> tuple[tuple[str, ...], dict[Cell, float]]:
-    """The key columns and the count of every group, none below zero."""
-    values = release.answers[release.names[0]] if len(release.names) == 1 else []
-    if not release.grouped or not all(isinstance(value, int | float | Refused) for value in values) or not values:
-        raise QueryError("SRD-105", "this release is not a count by group.", "Give what group_by(...).count().release(...) returned.")
-    groups = zip(*release.keys.values(), strict=True)
-    sizes = (0.0 if isinstance(value, Refused) else max(0.0, float(value)) for value in values)
-    return tuple(release.keys), dict(zip(groups, sizes, strict=True))
+Tally = tuple[tuple[str, ...], dict[Cell, float], float]
 
 
-def _apportioned(weights: dict[Cell, float], total: int) -> dict[Cell, int]:
-    """Whole shares of a total, by largest remainder; ties go to the earlier group. Nothing is shared where nothing weighs."""
-    whole = sum(weights.values())
-    if not whole or not total:
-        return {}
-    exact = {cell: total * weight / whole for cell, weight in weights.items()}
-    shares = {cell: int(share) for cell, share in exact.items()}
-    by_rest = sorted(exact, key=lambda cell: shares[cell] - exact[cell])
-    for cell in by_rest[: total - sum(shares.values())]:
-        shares[cell] += 1
-    return {cell: share for cell, share in shares.items() if share}
+def _law(tallies: Sequence[Tally], names: list[str], values: dict[str, dict[Any, int]]) -> TreeLaw:
+    """The fitted law. Releases of the same columns are averaged; each counts in proportions, as filters and keys leave rows out."""
+    sizes = tuple(len(values[name]) for name in names)
+    whole = max(*(sum(cells.values()) for _, cells, _ in tallies), 1.0)
+    measured = []
+    for own, cells, sigma in tallies:
+        clique: Clique = tuple(sorted(names.index(name) for name in own))
+        table = np.zeros([sizes[i] for i in clique])
+        place = [own.index(names[i]) for i in clique]
+        for cell, count in cells.items():
+            table[tuple(values[own[p]][cell[p]] for p in place)] = count
+        scale = whole / max(sum(cells.values()), 1.0)
+        measured.append(Measured(clique, table * scale, np.array((sigma * scale) ** 2)))
+    together = merged(measured)
+    for one in together:  # what noise made negative is empty
+        one.values[...] = nearest_law(one.values.ravel()).reshape(one.values.shape) * whole
+    tree = JunctionTree.of(sizes, [one.columns for one in together])
+    if tree.cells > CELLS:
+        what = f"these counts together need a model of {tree.cells:,} cells."
+        raise QueryError("SRD-208", what, f"Give counts that share fewer columns, for at most {CELLS:,}.")
+    if len(together) == 1 and len(tree.cliques) == 1:
+        flat = together[0].values / whole
+        return TreeLaw(tree, (flat.reshape(tree.shape(tree.cliques[0])),))
+    return fitted(tree, together, whole, STEPS).law
 
 
-def _divided(
-    names: tuple[str, ...], made: dict[Cell, int], further: tuple[str, ...], weights: dict[Cell, float]
-) -> tuple[tuple[str, ...], dict[Cell, int]]:
-    """Every group of the table so far, divided by the columns that are new."""
-    shared = [name for name in further if name in names]
-    new = [name for name in further if name not in names]
-    everywhere: dict[Cell, float] = {}
-    given: dict[Cell, dict[Cell, float]] = {}
-    for cell, weight in weights.items():
-        place, rest = _picked(further, cell, shared), _picked(further, cell, new)
-        given.setdefault(place, {})[rest] = weight
-        everywhere[rest] = everywhere.get(rest, 0.0) + weight
-    out: dict[Cell, int] = {}
-    for cell, size in made.items():
-        local = given.get(_picked(names, cell, shared), {})
-        for rest, share in _apportioned(local if sum(local.values()) else everywhere, size).items():
-            out[(*cell, *rest)] = share
-    return (*names, *new), out
+def _tally(release: Release) -> Tally:
+    """The columns, the count of every group and the standard deviation of its noise; of a count by group or a histogram."""
+    name = release.names[0] if len(release.names) == 1 else ""
+    shape = release.shapes.get(name, {})
+    table = columns(release) if name else {}
+    if "cells" in shape and _question(release, name).get("statistic") == "histogram":
+        binned = _question(release, name)["column"]
+        keys = {(binned if key == shape["cells"] else key): cells for key, cells in table.items() if key in (*release.keys, shape["cells"])}
+        count = shape["count"]
+    else:
+        keys, count = dict(release.keys), name
+    found = table.get(count, [])
+    if not keys or not found or not all(isinstance(value, int | float | Refused) for value in found):
+        fix = "Give what group_by(...).count().release(...) or histogram(...).release(...) returned."
+        raise QueryError("SRD-105", "this release is not a count by group.", fix)
+    sizes = [0.0 if isinstance(value, Refused) else float(value) for value in found]
+    ends = zip(table.get(f"{count}_low", []), table.get(f"{count}_high", []), strict=False)
+    halves = [(high - low) / 2 for low, high in ends if low is not None and high is not None]
+    sigma = max(float(np.median(halves)), 0.5) / Z if halves else 1.0
+    groups = zip(*keys.values(), strict=True)
+    cells = dict(zip(groups, sizes, strict=True))
+    return tuple(keys), {cell: max(size, 0.0) if math.isfinite(size) else 0.0 for cell, size in cells.items()}, sigma
 
 
-def _picked(names: Sequence[str], cell: Cell, wanted: Sequence[str]) -> Cell:
-    return tuple(cell[names.index(name)] for name in wanted)
+def _question(release: Release, name: str) -> dict[str, Any]:
+    said = release.card.get("question", {}).get("statistics", {})
+    found: dict[str, Any] = said.get(name) or next(iter(said.values()), {}) if isinstance(said, dict) else {}
+    return found

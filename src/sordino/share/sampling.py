@@ -50,10 +50,10 @@ def chances(seed: int, rows: int) -> Iterator[NDArray[np.float64]]:
 def _apportioned(law: NDArray[np.float64], rows: int, rng: Generator) -> Codes:
     total = law.sum()
     share = (law / total if total > 0 else np.full(len(law), 1 / len(law))) * rows
-    whole = np.floor(share).astype(np.int64)
+    whole = np.floor(share + 1e-9).astype(np.int64)  # a share that is whole but for its last bits
     left = rows - int(whole.sum())
     if left > 0:
-        rest = np.cumsum(share - whole)
+        rest = np.cumsum(np.maximum(share - whole, 0.0))
         points = (np.arange(left) + rng.random()) * (rest[-1] / left)
         met = np.minimum(np.searchsorted(rest, points, side="right"), len(law) - 1)
         np.add.at(whole, met, 1)

@@ -1,0 +1,83 @@
+"""A table of nobody from the command line: the price list first, then one charge and a file."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sordino.cli.console import USAGE, door
+from sordino.errors import QueryError
+
+__all__ = ["share"]
+
+WRITERS = {".parquet": "to_parquet", ".csv": "to_csv"}
+
+
+def share(
+    file: Annotated[Path | None, typer.Argument(help="A dataset file; the one of --config or of this folder.")] = None,
+    table: Annotated[str | None, typer.Option(help="A table of the dataset; may be left out if there is one.")] = None,
+    column: Annotated[list[str] | None, typer.Option(help="Only this column; may be said several times.")] = None,
+    epsilon: Annotated[str | None, typer.Option(help="The price. Without it the price list is shown, free.")] = None,
+    delta: Annotated[str | None, typer.Option(help="The delta of the price; a hundredth of the pool if left out.")] = None,
+    method: Annotated[str, typer.Option(help="adaptive or tree.")] = "adaptive",
+    target: Annotated[str | None, typer.Option(help="A column somebody will predict.")] = None,
+    weight: Annotated[str | None, typer.Option(help="person or row.")] = None,
+    rows: Annotated[int | None, typer.Option(help="How many rows; as many as were counted if left out.")] = None,
+    forbid: Annotated[list[str] | None, typer.Option(help="A condition no row fulfils; may be said several times.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Where the table goes: a .parquet or .csv file.")] = None,
+    analyst: Annotated[str | None, typer.Option(help="Whose purse pays.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before paying.")] = False,
+) -> int:
+    """Make a table of nobody that resembles a private one, with a paid error report. Without --epsilon the price list, free.
+
+    Example: sordino share hospital.toml --epsilon 1 --output shared.parquet
+    """
+    if file is not None:
+        door.config = str(door.dataset(file))
+    if output is not None and output.suffix not in WRITERS:
+        raise QueryError("SRD-103", f"{str(output)!r} is no .parquet or .csv file.", "Name one, such as --output shared.parquet.")
+    if epsilon is not None and output is None:
+        raise QueryError("SRD-103", "there is no place for the table.", "Name it: --output shared.parquet. Nothing was spent.")
+    with door.opened() as data:
+        name = table if table is not None else next(iter(data.tables))
+        if name not in data.tables or (table is None and len(data.tables) != 1):
+            what = f"there is no table {name!r}." if table is not None else "the dataset has several tables."
+            raise QueryError("SRD-201", what, f"Name one with --table: {', '.join(data.tables)}.")
+        options = {"columns": column, "method": method, "target": target, "weight": weight, "rows": rows, "forbid": forbid or ()}
+        asked = data.tables[name].sharing(**options)
+        if epsilon is None:
+            with door.busy("predicting"):
+                found = asked.preview(delta=delta)
+            door.say(found, found.to_dict())
+            return 0
+        if asked.recorded(epsilon) is None and not yes and sys.stdin.isatty():
+            door.say(asked.preview(epsilons=[epsilon], delta=delta))
+            if not typer.confirm(f"Pay epsilon {epsilon} for it?"):
+                door.note("nothing was spent")
+                return USAGE
+        with _bar() as progress:
+            shared = asked.release(epsilon=epsilon, delta=delta, analyst=analyst, progress=progress)
+        assert output is not None
+        getattr(shared, WRITERS[output.suffix])(output)
+        told = {"file": str(output), "about": shared.about, "rows": len(shared), "release": shared.release.id, "card": shared.card}
+        door.say(f"{shared}\nwritten to {output}; release {shared.release.id}; {data.budget}", {**told, "error": shared._report()})
+        return 0
+
+
+@contextmanager
+def _bar() -> Iterator[Callable[[float], None] | None]:
+    """How far the public schedule is, on a terminal only."""
+    if door.quiet or door.json or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as shown:
+        task: Any = shown.add_task("charged; measuring", total=1.0)
+        yield lambda done: shown.update(task, completed=done)
