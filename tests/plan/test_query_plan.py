@@ -55,7 +55,6 @@ def test_the_table_may_be_named_in_a_where():
         ((5,), "SRD-201", "Known columns"),
         ((), "SRD-208", "at least one"),
         (("sex", "sex"), "SRD-208", "once"),
-        (("age",), "SRD-203", "public values"),
         (("income",), "SRD-203", "histogram"),
         (("born",), "SRD-203", "histogram"),
         (("price",), "SRD-203", "histogram"),
@@ -132,3 +131,8 @@ def test_a_key_error_of_the_statistic_itself_is_not_hidden():
 
     with pytest.raises(KeyError):
         PEOPLE.agg(x=Broken())
+
+
+def test_a_whole_number_of_few_values_is_a_group_with_all_of_them():
+    low, high = COLUMNS["age"].bounds
+    assert PEOPLE.group_by("age").columns["age"].keys == tuple(range(low, high + 1))

@@ -106,8 +106,9 @@ class QueryPlan:
         if not names:
             raise QueryError("SRD-208", "group_by names no column.", "Name at least one column.")
         cells: int | None = 1
+        columns = dict(self.columns)
         for place, name in enumerate(names):
-            column = self.column(name)
+            column = columns[name] = _spelled(self.column(name))
             if name in names[:place]:
                 raise QueryError("SRD-208", f"group_by names {shown(name)} twice.", "Name every column once.", column=name)
             _check_group(column)
@@ -117,7 +118,7 @@ class QueryPlan:
                 raise QueryError("SRD-207", what, f"Group by fewer columns, or list fewer keys: at most {MOST_CELLS:,} cells.", cells=cells)
         for label in self.statistics:
             _check_label(label, names, ())
-        return replace(self, by=tuple(names))
+        return replace(self, by=tuple(names), columns=columns)
 
     def agg(self, **statistics: Statistic) -> QueryPlan:
         """Ask these statistics, each under its own name, together with those already asked."""
@@ -163,17 +164,28 @@ class QueryPlan:
         return column
 
 
+def _spelled(column: Column) -> Column:
+    """A whole number or a day whose public bounds leave few values, with all of them as its keys; any other column as it is."""
+    if column.keys is not None or column.bounds is None or column.type not in ("int", "date") or column.expression is not None:
+        return column
+    grid = column.grid()
+    if grid.width >= MOST_VALUES:
+        return column
+    return replace(column, keys=tuple(grid.value(step) for step in range(grid.width + 1)))
+
+
 def _check_group(column: Column) -> None:
     name = shown(column.name)
-    if column.type in ("cat", "bool") or (column.type == "int" and column.keys is not None):
+    if column.type in ("cat", "bool") or (column.type in ("int", "date") and column.keys is not None):
         return
     if column.expression is not None:
         fix = f"Group by text, truth values, or a whole number with at most {MOST_VALUES:,} values, such as FLOOR(x / 10)."
         raise QueryError("SRD-203", f"the values of {name} cannot be listed, so it cannot group rows.", fix, column=column.name)
     if column.type == "int":
-        fix = f'List its public values, keys={{{name}: [...]}}, or declare it as text with private keys, columns={{{name}: "cat"}}.'
+        fix = f"Declare bounds of at most {MOST_VALUES:,} values, list its public values, keys={{{name}: [...]}}, or declare it as text "
+        fix += f'with private keys, columns={{{name}: "cat"}}.'
         raise QueryError("SRD-203", f"column {name} is an int without public keys and cannot group rows.", fix, column=column.name)
-    fix = "Group by a cat, bool or int column with public keys; bin numbers with histogram."
+    fix = f"Group by a cat or bool column, or by an int or date of at most {MOST_VALUES:,} values; bin numbers with histogram."
     raise QueryError("SRD-203", f"column {name} is of type {column.type} and cannot group rows.", fix, column=column.name)
 
 

@@ -17,7 +17,20 @@ from sordino.schema.value import EPOCH, as_day, as_moment, as_number, is_text, s
 if TYPE_CHECKING:
     from sordino.schema.expression import Expression
 
-__all__ = ["LENGTH", "MOST_KEYS", "NUMBERS", "SHAPES", "TYPES", "Column", "Grid", "as_constant", "as_keys", "check_bounds", "coarse_shift"]
+__all__ = [
+    "LENGTH",
+    "MOST_KEYS",
+    "NUMBERS",
+    "SHAPES",
+    "TYPES",
+    "Column",
+    "Grid",
+    "as_constant",
+    "as_keys",
+    "check_bounds",
+    "coarse_shift",
+    "listed_keys",
+]
 
 NUMBERS = ("int", "float", "decimal", "bool", "date", "timestamp")
 TYPES = (*NUMBERS, "cat", "id", "never")
@@ -158,8 +171,24 @@ def check_bounds(name: str, kind: str, given: Any, digits: int, scale: int) -> t
     return low, high
 
 
+def listed_keys(given: Any) -> Any:
+    """Ranges, sets and arrays as lists; a set in its own order if it has one, otherwise by text. Anything else is left as it is."""
+    if isinstance(given, range):
+        return list(given[: MOST_KEYS + 1])
+    if isinstance(given, set | frozenset):
+        null = [None] if None in given else []
+        try:
+            return [*sorted(given - {None}), *null]
+        except TypeError:
+            return [*sorted(given - {None}, key=str), *null]
+    if not isinstance(given, list | tuple | str | bytes) and hasattr(given, "tolist"):
+        return given.tolist()
+    return given
+
+
 def as_keys(name: str, kind: str, given: Any, limits: tuple[Any, Any] | None) -> tuple[Any, ...]:
     """The public keys in the order declared. None stands for null, which drops out unless it is listed."""
+    given = listed_keys(given)
     if not isinstance(given, list | tuple) or not given:
         _refuse(name, f"has the keys {shown(given)}.", 'Give a non-empty list of public keys, or "private".')
     if len(given) > MOST_KEYS:

@@ -17,7 +17,7 @@ from fractions import Fraction
 from typing import Any, NoReturn
 
 from sordino.errors import QueryError
-from sordino.schema.column import LENGTH, SHAPES, Column, as_constant, as_keys, check_bounds
+from sordino.schema.column import LENGTH, SHAPES, Column, as_constant, as_keys, check_bounds, listed_keys
 from sordino.schema.value import as_number, is_text, nearest, shown
 
 __all__ = ["CSV_KEYS", "KEYS", "Delimited", "complete", "declare", "delimited"]
@@ -125,7 +125,7 @@ def _listed(name: str, facts: dict[str, Any]) -> tuple[bool, Any]:
     keys, values = facts.get("keys"), facts.get("values")
     if keys is not None and values is not None:
         _refuse(name, "has both values and keys.", 'Public keys are values = [...]; private ones are keys = "private".')
-    listed = values if keys is None else keys
+    listed = listed_keys(values if keys is None else keys)
     if isinstance(listed, str):
         if listed == "private" and values is None:
             return True, None

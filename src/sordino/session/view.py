@@ -50,10 +50,48 @@ def shown(value: Any) -> str:
     return text if text.isprintable() else ascii(text)[1:-1]
 
 
+def _key(key: Any) -> str:
+    """A key for people: a whole number is a name here, as a year is, and has no commas."""
+    if isinstance(key, int) and not isinstance(key, bool):
+        return str(key)
+    return "(" + ", ".join(map(_key, key)) + ")" if isinstance(key, tuple) else shown(key)
+
+
+def _bins(bins: list[Any]) -> list[str]:
+    """Bins of a histogram for people, each with its lower end inside; the upper end of the last is inside, too."""
+    ends = [bin[1] for bin in bins if isinstance(bin, tuple) and len(bin) == 2]
+    last = max(ends, default=None)
+    said = []
+    for bin in bins:
+        pair = isinstance(bin, tuple) and len(bin) == 2
+        said.append(f"[{shown(bin[0])}, {shown(bin[1])}{']' if bin[1] == last else ')'}" if pair else _key(bin))
+    return said
+
+
+def _names(release: Release) -> dict[str, Any]:
+    """How the columns that name groups, keys or bins are spelled."""
+    found: dict[str, Any] = dict.fromkeys(release.keys, lambda cells: list(map(_key, cells)))
+    for shape in release.shapes.values():
+        if shape.get("cells"):
+            found[shape["cells"]] = _bins if shape["cells"] == "bin" else lambda cells: list(map(_key, cells))
+    return found
+
+
+def _none_shown(release: Release) -> str:
+    """Why an answer by private keys has no rows, and what would change that; empty where there are some."""
+    withheld = release.card.get("withheld")
+    if not release.grouped or not withheld or any(release.keys.values()):
+        return ""
+    several = int(release.card["privacy unit"]["max_groups"]) > 1
+    fewer = ", fewer groups of a person by limit(groups=)" if several else ""
+    return f"no group is shown: {withheld}; a larger epsilon or delta{fewer}, or public keys= would change that"
+
+
 def _rows(release: Release, most: int) -> tuple[list[list[str]], int]:
     """Header and first rows, and how many more there are; a column empty by its kind, such as the ends of a rank bar, is left out."""
     table = {name: cells for name, cells in release.to_dict().items() if not (name.endswith(("_low", "_high")) and _empty(cells))}
-    cut = [[shown(cell) for cell in cells[:most]] for cells in table.values()]
+    names = _names(release)
+    cut = [names[name](cells)[:most] if name in names else [shown(cell) for cell in cells[:most]] for name, cells in table.items()]
     more = max((len(cells) for cells in table.values()), default=0) - most
     return [list(table), *(list(row) for row in zip(*cut, strict=True))], max(more, 0)
 
@@ -79,7 +117,7 @@ def to_text(release: Release) -> str:
     rows, left = _rows(release, MOST_LINES)
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
-    more = [f"... {left:,} more rows"] if left else []
+    more = [f"... {left:,} more rows"] if left else [none] if (none := _none_shown(release)) else []
     return "\n".join([*about, *lines, *more, f"({_note(release)})"])
 
 
@@ -88,7 +126,7 @@ def to_html(release: Release) -> str:
     (head, *body), left = _rows(release, MOST_ROWS)
     top = "".join(f"<th scope='col'>{html.escape(cell)}</th>" for cell in head)
     rows = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in body)
-    more = f"<p>{left:,} more rows</p>" if left else ""
+    more = f"<p>{left:,} more rows</p>" if left else f"<p>{html.escape(none)}</p>" if (none := _none_shown(release)) else ""
     drawing = picture(release)._repr_html_() if plottable(release) else ""
     about = f"<p class='sordino-about'>{html.escape(release.about)}</p>" if release.about else ""
     return f"{about}<table><caption>{html.escape(_note(release))}</caption><tr>{top}</tr>{rows}</table>{more}{drawing}"
@@ -98,13 +136,14 @@ def _dots(release: Release) -> list[tuple[str, Any, Any, Any]]:
     """Label, value and ends of the first numbers of the first statistic."""
     name, release = release.names[0], release.arranged()
     keys = zip(*(cells[:MOST_DOTS] for cells in release.keys.values()), strict=True)
-    groups = [" / ".join(map(shown, key)) for key in keys] if release.keys else [""]
+    groups = [" / ".join(map(_key, key)) for key in keys] if release.keys else [""]
     parts = (release.shapes.get(name) or {}).get("columns")
     ends = [release.answers.get(name + end, [None] * len(groups))[:MOST_DOTS] for end in ("", "_low", "_high")]
     dots = []
     for group, value, low, high in zip(groups, *ends, strict=True):
         if isinstance(value, dict):
-            inside = [(shown(key), value[key], (low or {}).get(key), (high or {}).get(key)) for key in value]
+            named = zip(_bins(list(value)), value, strict=True)
+            inside = [(text, value[key], (low or {}).get(key), (high or {}).get(key)) for text, key in named]
         elif parts is not None and isinstance(value, tuple):
             inside = list(zip(parts, value, low or [None] * len(value), high or [None] * len(value), strict=True))
         else:
