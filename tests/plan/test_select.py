@@ -202,7 +202,7 @@ HINTS = [
     ("SELECT AVG(SQRT(age)) FROM people", "ABS, ROUND"),
     ("SELECT AVG(IF(age > 5, 1, 0)) FROM people", "CASE WHEN"),
     ("SELECT AVG(1 / income) FROM people", "GREATEST"),
-    ("SELECT COUNT(*) FROM people GROUP BY age", "List its public values"),
+    ("SELECT COUNT(*) FROM people GROUP BY price", "at most 1,000 values"),
     ("SELECT COUNT(*) FROM people GROUP BY income / 2", "FLOOR(x / 10)"),
     ("SELECT COUNT(*) FROM people GROUP BY ROLLUP (sex)", "each GROUP BY on its own"),
     ("SELECT sex, COUNT(*) FROM people GROUP BY sex ORDER BY AVG(age)", "aggregate of the SELECT"),
