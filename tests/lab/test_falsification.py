@@ -7,6 +7,7 @@ import time
 
 import pytest
 from custom_statistics import HIGH, right, wrong
+from hidden_claims import hidden
 
 import sordino as sd
 from sordino.errors import QueryError
@@ -26,6 +27,20 @@ def test_a_wrong_sensitivity_is_found_in_seconds(name):
     assert time.process_time() - started < 10
     assert WRONG[name].verdict is found
     assert str(found.witness) in repr(found)
+
+
+@pytest.mark.parametrize("name", hidden())
+def test_the_hunt_finds_a_claim_that_is_broken_in_few_places_only(name):
+    found = sd.lab.falsify(hidden()[name])
+    assert not found.ok, found
+    assert found.witness.left > found.witness.right
+    assert found.pairs <= 20_000
+
+
+def test_a_budget_of_seconds_ends_the_hunt():
+    found = sd.lab.falsify(RIGHT["mean"], 10**6, seconds=0.2)
+    assert found.ok
+    assert 0 < found.hunted < found.pairs < 10**6
 
 
 @pytest.mark.parametrize("name", RIGHT)

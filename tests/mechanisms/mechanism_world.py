@@ -28,6 +28,7 @@ from sordino.mechanisms import (
     NormalEquations,
     PartitionSelection,
     PermuteAndFlip,
+    ProposeLadder,
     ProposeTestRelease,
     PublishedBound,
     QuantileEnd,
@@ -123,6 +124,7 @@ CASES = (
     ),
     Case("published bound", lambda e: PublishedBound(e, SMALL, beta=Fraction(1, 2)), COLUMNS, MEDIAN),
     Case("propose-test-release", lambda e: ProposeTestRelease(e, SMALL, 10), COLUMNS, MEDIAN),
+    Case("proposals on a ladder", lambda e: ProposeLadder(e, SMALL, (5, 10, 50)), COLUMNS, MEDIAN),
     Case("propose-test-release, Laplace", lambda e: ProposeTestRelease(e, SMALL, 10, "laplace"), COLUMNS, MEDIAN),
     Case("propose-test-release, global", lambda e: ProposeTestRelease(e, SMALL, 10, otherwise="global"), COLUMNS, MEDIAN),
     Case(

@@ -30,6 +30,7 @@ from sordino.mechanisms import (
     NormalEquations,
     PartitionSelection,
     PermuteAndFlip,
+    ProposeLadder,
     ProposeTestRelease,
     PublishedBound,
     QuantileEnd,
@@ -73,6 +74,7 @@ MAKERS = {
         for t in ("optimal", "laplace")
         for o in ("refuse", "global")
     },
+    "ProposeLadder": lambda e: ProposeLadder(e, SMALL, (1, 10, 100)),
     "SampleAggregate": lambda e: SampleAggregate(e, high=2**32),
     "Stability": lambda e: Stability(e, SMALL),
     "StableMode": lambda e: StableMode(e, SMALL, 3, "replace", 2),

@@ -32,6 +32,7 @@ from sordino.mechanisms import (
     NormalEquations,
     PartitionSelection,
     PermuteAndFlip,
+    ProposeLadder,
     ProposeTestRelease,
     PublishedBound,
     QuantileEnd,
@@ -149,6 +150,14 @@ class SmallReach(QuantileExponential):
         return self.max_rows * max(self.q, 1 - self.q)
 
 
+class OneTestOfMany(ProposeLadder):
+    """The threshold of a single test, used for a whole ladder: some rung passes by chance."""
+
+    @property
+    def threshold(self):
+        return ProposeLadder(self.epsilon, self.delta, self.ladder[:1]).threshold
+
+
 class CountsAddedParts(SampleAggregate):
     """As if an answer came or went: a part that changes replaces one."""
 
@@ -202,6 +211,7 @@ BY_CERTIFICATE = [
     quieter(StableHistogram)(1, SMALL, "gaussian", 3),
     SmallReach(1, high=2**44, relation="replace"),
     CountsAddedParts(1, high=2**44),
+    OneTestOfMany(1, Fraction(1, 10**6), (1, 2, 4, 8, 16)),
     SmallReach(1, "0.9", high=2**44, relation="replace", max_rows=2),
     FastQuantile(1, high=2**44),
     FastEnd(1, high=10**6, centre=30_000),

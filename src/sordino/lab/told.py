@@ -19,6 +19,7 @@ from sordino.mechanisms.above_threshold import AboveThreshold
 from sordino.mechanisms.joint_exponential import JointExponential
 from sordino.mechanisms.joint_top import JointTop
 from sordino.mechanisms.partition_selection import PartitionSelection
+from sordino.mechanisms.propose_ladder import ProposeLadder
 from sordino.mechanisms.propose_test_release import FINE, ProposeTestRelease
 from sordino.mechanisms.published_bound import PublishedBound
 from sordino.mechanisms.stability import Stability
@@ -27,7 +28,7 @@ from sordino.mechanisms.stable_mode import StableMode
 from sordino.mechanisms.weighted_selection import WeightedSelection
 from sordino.privacy.discrete import Bernoulli, UniformInteger
 from sordino.privacy.law import Placed
-from sordino.summaries import Ask, Counts, KeyWeights, Scores, Stair
+from sordino.summaries import Ask, Counts, KeyWeights, Nearness, Scores, Stair
 
 __all__ = ["Told", "told"]
 
@@ -242,6 +243,26 @@ def _first_above(mechanism: AboveThreshold, one: Ask, other: Ask) -> Told:
     return Told(pin, lambda turns: listed(law_of(turns[0][0], turns[1][0]), law_of(turns[0][1], turns[1][1])))
 
 
+def _laddered(mechanism: ProposeLadder, one: Ask, other: Ask) -> Told:
+    """A threshold beyond reach on both sides. What is told: the first rung that passes, with the noise that goes with it, or a refusal."""
+
+    def pin(turn: int, law: Any, _: Any) -> tuple[Any, Any]:
+        outcome = FAR if turn == 0 else law.location
+        return outcome, outcome
+
+    def loss(turns: Turns) -> PathLoss:
+        chances = [mechanism.law(np.asarray(law.location).tolist()) for law in turns[1]]
+        parts: list[list[Any]] = [[chance[-1:]] for chance in chances]
+        near = [[ask(Nearness(bound)) for bound in mechanism.ladder] for ask in (one, other)]
+        for place in range(len(mechanism.ladder)):
+            noises = _noise(*(mechanism.noise(side[place], place) for side in near))
+            for part, chance, mass in zip(parts, chances, noises, strict=True):
+                part.append(chance[place] * np.asarray(mass))
+        return listed(*(np.concatenate(part) for part in parts))
+
+    return Told(pin, loss)
+
+
 def _sequences(mechanism: JointTop, one: Ask, other: Ask) -> Told:
     """The leaders of the first side, in order, on both. What is told: a sequence, by the weight its heap was handed over with."""
     scores = [np.asarray(ask(Scores()), np.int64) for ask in (one, other)]
@@ -392,6 +413,7 @@ RULES: dict[type, Callable[[Any, Ask, Ask], Told]] = {
     ProposeTestRelease: _proposed,
     PublishedBound: _published,
     AboveThreshold: _first_above,
+    ProposeLadder: _laddered,
     JointExponential: _joint,
     JointTop: _sequences,
     StableMode: _listed,

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from sordino.mechanisms.normal_equations import NormalEquations
     from sordino.mechanisms.partition_selection import PartitionSelection
     from sordino.mechanisms.permute_and_flip import PermuteAndFlip
+    from sordino.mechanisms.propose_ladder import ProposeLadder
     from sordino.mechanisms.propose_test_release import ProposeTestRelease
     from sordino.mechanisms.published_bound import PublishedBound
     from sordino.mechanisms.quantile_end import QuantileEnd
@@ -63,6 +64,7 @@ __all__ = [
     "NormalEquations",
     "PartitionSelection",
     "PermuteAndFlip",
+    "ProposeLadder",
     "ProposeTestRelease",
     "PublishedBound",
     "QuantileEnd",

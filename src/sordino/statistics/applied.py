@@ -201,7 +201,7 @@ class Applied(Plain):
         if custom.global_sensitivity is not None:
             found += ["laplace", "gaussian"] if custom.norm == 1 or custom.dimension == 1 else ["gaussian"]
         if custom.range is not None and (custom.rungs is not None or custom.measures_distance):
-            found.append("ptr")
+            found += ["ptr", "ladder"]
         if custom.steps_away is not None or custom.rungs is not None:
             found.append("stability")
         if custom.goals is not None and custom.dimension == 1:
@@ -212,7 +212,7 @@ class Applied(Plain):
         return tuple(found)
 
     def needs_delta(self, context: Context) -> bool:
-        return self.offered[0] in ("gaussian", "ptr", "stability")
+        return self.offered[0] in ("gaussian", "ptr", "ladder", "stability")
 
     def ways(self, epsilon: Fraction, delta: Fraction, context: Context) -> Ways:
         propose = self.propose if self.propose is not None else context.propose

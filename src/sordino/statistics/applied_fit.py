@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -9,11 +10,12 @@ from functools import cached_property
 from typing import Any
 
 from sordino.errors import QueryError
+from sordino.mechanisms.propose_ladder import ProposeLadder
 from sordino.mechanisms.stability import Stability
 from sordino.privacy.certificate import Part
 from sordino.privacy.relation import Relation
 from sordino.statistics.custom import Custom
-from sordino.statistics.evaluation import Evaluation, called, plain
+from sordino.statistics.evaluation import SLACK, Evaluation, called, plain
 from sordino.statistics.own_rows import COUNT, OwnRows, Resize, bridge, resized_tables
 from sordino.statistics.port import LEVEL, Answer, Groups, Priced
 from sordino.statistics.reach import ReachPrice, per_group
@@ -24,6 +26,7 @@ from sordino.summaries.totals import MOST_ROWS
 __all__ = ["OwnStep"]
 
 MOST_RUNGS = 1_000_000
+PROPOSALS = 16
 
 
 @dataclass(frozen=True)
@@ -68,12 +71,21 @@ class OwnStep(Priced):
         return Evaluation(self.custom, moves, None if swaps else MOST_ROWS)
 
     @cached_property
-    def mechanism(self) -> SmoothFit | Stability:
+    def mechanism(self) -> SmoothFit | Stability | ProposeLadder:
+        if self.way == "ladder":
+            return ProposeLadder(self.price.epsilon, self.price.delta, self.proposals)
         if self.way == "stability":
             return Stability(self.price.epsilon, self.price.delta)
         bound = None if self.propose is None else self.evaluation.bound(self.propose)
         beta = smoothness(self.way, self.price.epsilon, None, 0.0) if self.way == "published" else None
         return SmoothFit(self.way, self.price.epsilon, self.price.delta, beta, bound, self.otherwise)
+
+    @property
+    def proposals(self) -> tuple[Fraction, ...]:
+        """Bounds in steps, each twice the one before, up to half the range; with otherwise="global" up to all of it."""
+        top = self.evaluation.top
+        last = top if self.otherwise == "global" else Fraction(top, 2)
+        return tuple(Fraction(last) / 2**i for i in reversed(range(PROPOSALS)))
 
     @property
     def bar(self) -> str:
@@ -82,7 +94,8 @@ class OwnStep(Priced):
     @property
     def name(self) -> str:
         resized = "" if self.resize is None else f", resized to a number of rows drawn at {float(100 * COUNT):g}% of epsilon"
-        return f"{self.mechanism.name if isinstance(self.mechanism, SmoothFit) else 'Stability'}, {self.custom.__name__}{resized}"
+        own = self.mechanism.name if isinstance(self.mechanism, SmoothFit) else type(self.mechanism).__name__
+        return f"{own}, {self.custom.__name__}{resized}"
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -100,8 +113,26 @@ class OwnStep(Priced):
             value = plain(called(self.custom.function, x))
             near = Near(self.evaluation.distance(x, most=self.mechanism.least_distance * 4), value)
             return Answer(self.mechanism.release(Held(near), draw))
+        if isinstance(self.mechanism, ProposeLadder):
+            found = self.mechanism.release(self._nearness(x), draw)
+            return Answer(found) if isinstance(found, Refused) else self._said(Drawn(round(found[0])))
         drawn = self.mechanism.release(self.evaluation.located(x, self.propose), draw)
         return Answer(drawn) if isinstance(drawn, Refused) else self._said(drawn)
+
+    def _nearness(self, x: Any) -> Ask:
+        """The distance to each proposed bound, from one ladder, or as its author says for the part of it a step may take."""
+        made, most = self.evaluation, self.mechanism.longest  # type: ignore[union-attr]
+        value, known = made.value(x), self.custom.rungs is not None
+        rungs = made.ladder(x).rungs(most) if known else None
+
+        def reply(request: Any) -> Near:
+            if rungs is None:
+                allowed = max(request.above - SLACK * made.moves, Fraction(0)) * made.step
+                return Near(made.distance(x, allowed, most) if allowed else 0, value, made.top, 0, made.top)
+            above = rungs > math.floor(request.above)
+            return Near(int(above.argmax()) if above.any() else most, value, made.top, 0, made.top)
+
+        return reply  # type: ignore[return-value]
 
     def _said(self, drawn: Drawn, level: float = LEVEL) -> Answer:
         def value(steps: int) -> float:

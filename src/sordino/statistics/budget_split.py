@@ -24,7 +24,7 @@ __all__ = ["Drawing", "Merged", "Plan", "Single", "bundles", "plan_steps"]
 
 KEYS_SHARE = Fraction(1, 4)  # of epsilon, for naming private groups
 # mechanisms that take a delta wherever they are named
-THRIFTY = ("published", "ptr", "gaussian", "stability", "smooth_laplace", "smooth_gaussian")
+THRIFTY = ("published", "ptr", "ladder", "gaussian", "stability", "smooth_laplace", "smooth_gaussian")
 
 
 @dataclass(frozen=True)
