@@ -54,6 +54,9 @@ STATEMENTS = {
     "windows": "SELECT SUM(r) AS r, SUM(g) AS g, SUM(LEAST(c, 900)) AS c FROM"
     " (SELECT LEAST(ROW_NUMBER() OVER (PARTITION BY pid ORDER BY day), 50) AS r,"
     " cost - LAG(cost) OVER (PARTITION BY pid ORDER BY day DESC) AS g, SUM(cost) OVER (PARTITION BY pid ORDER BY day) AS c FROM visits) w",
+    "functions": "SELECT SUM(SQRT(age)) AS a, SUM(LENGTH(SUBSTRING(sex, 1, 1))) AS b,"
+    " SUM(DATE_TRUNC('quarter', born) - DATE '1930-01-01') AS c,"
+    " SUM(CASE WHEN UPPER(sex) = 'F' THEN 1 ELSE 0 END) AS d, SUM(DATE_TRUNC('week', born) - DATE '1930-01-01') AS w FROM patients",
     "first of each ward": "SELECT SUM(cost) AS a FROM"
     " (SELECT cost, ward, RANK() OVER (PARTITION BY pid, ward ORDER BY cost DESC) AS r FROM visits) w"
     " WHERE r = 1 AND ward IS NOT NULL",

@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from string import ascii_lowercase, ascii_uppercase
 from typing import Any
 
 from sordino.engines.array import text_of
@@ -222,6 +223,17 @@ class Layers:
                 return f"{word}({', '.join(values)})"
             case Call("abs", (item,)):
                 return f"abs({self._alias(item)})"
+            case Call("sqrt", (item,)):
+                return f"sqrt({_as(self._operand(item), 'float', 0)})"
+            case Call("lower" | "upper" as word, (item,)):
+                small, large = quoted(ascii_lowercase), quoted(ascii_uppercase)
+                return f"translate({self._alias(item)}, {f'{large}, {small}' if word == 'lower' else f'{small}, {large}'})"
+            case Call("substr", (item, Constant(start), Constant(length))):
+                return f"substr({self._alias(item)}, {start}, {length})"
+            case Call("length", (item,)):
+                return f"CAST(length({self._alias(item)}) AS BIGINT)"
+            case Call("trunc", (item, Constant(unit))):
+                return f"TRY_CAST(date_trunc({quoted(unit)}, {self._alias(item)}) AS DATE)"
             case Call("ln", (item,)):
                 return f"floor(ln({_as(self._operand(item), 'float', 0)}) * {real(LOG_GRID)} + 5e-1) / {real(LOG_GRID)}"
             case Call(word, (item,), digits):

@@ -92,6 +92,10 @@ class SparkDialect:
     def special(self, node: exp.Expr, say: Say) -> str | None:
         if isinstance(node, exp.RegexpReplace):
             return f"regexp_replace({say(node.this)}, {say(node.expression)}, '')"
+        if isinstance(node, exp.TimestampTrunc | exp.DateTrunc):
+            return f"date_trunc('{node.args['unit'].name.lower()}', {say(node.this)})"
+        if isinstance(node, exp.Translate):
+            return f"translate({say(node.this)}, {say(node.args['from_'])}, {say(node.args['to'])})"
         if isinstance(node, exp.IsNan):
             return f"isnan({say(node.this)})"
         if isinstance(node, exp.Like):

@@ -63,7 +63,13 @@ def kind(expression: Expression) -> str:
             return "float"
         case Arithmetic(_, left, right):
             return "int" if kind(left) == "date" else wider([kind(left), kind(right)])
-        case Call("floor" | "ceil"):
+        case Call("lower" | "upper" | "substr"):
+            return "cat"
+        case Call("trunc"):
+            return "date"
+        case Call("sqrt"):
+            return "float"
+        case Call("floor" | "ceil" | "length"):
             return "int"
         case Call("round", (item,), digits):
             return "decimal" if digits and kind(item) != "int" else "int"
@@ -105,6 +111,9 @@ def evaluate(expression: Expression, value: Lookup) -> Any:
         case Call("least" | "greatest" as word, items):
             found = [part for item in items if (part := of(item)) is not None]
             return None if not found else min(found) if word == "least" else max(found)
+        case Call("lower" | "upper" | "substr" | "trunc" | "sqrt" | "length" as word, (item, *rest)):
+            found = evaluate(item, value)
+            return None if found is None else computed(word, found, [part.value for part in rest if isinstance(part, Constant)])
         case Call(word, (item,), digits):
             found = evaluate(item, value)
             return None if found is None else rounded(word, found, digits)
@@ -157,6 +166,25 @@ def compute(op: str, a: Any, b: Any) -> Any:
 
 def away(x: Fraction) -> int:
     return int(math.copysign(math.floor(abs(x) + Fraction(1, 2)), x))
+
+
+def computed(word: str, x: Any, given: list[Any]) -> Any:
+    """Functions of text, days and roots, from their definitions."""
+    if word == "sqrt":
+        return math.sqrt(x)
+    if word == "length":
+        return len(x)
+    if word == "trunc":
+        day = x.date() if isinstance(x, dt.datetime) else x
+        if given[0] == "week":
+            return day - dt.timedelta(days=day.isoweekday() - 1)
+        first = {"year": 1, "quarter": (day.month - 1) // 3 * 3 + 1}.get(given[0], day.month)
+        return day if given[0] == "day" else dt.date(day.year, first, 1)
+    if word == "substr":
+        return x[given[0] - 1 :][: given[1]]
+    pairs = zip("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz", strict=True)
+    table = {ord(large): small for large, small in pairs} if word == "lower" else {ord(small): large for large, small in pairs}
+    return x.translate(table)
 
 
 def rounded(word: str, x: Any, digits: int) -> Any:

@@ -5,6 +5,7 @@ Walking a SQL tree without trusting it.
 
 from __future__ import annotations
 
+import calendar
 import datetime as dt
 from fractions import Fraction
 from typing import Any, NoReturn
@@ -62,8 +63,32 @@ def constant_of(node: exp.Expr) -> Constant | None:
         return bool(node.this)
     if type(node) is exp.Literal:
         return str(node.this) if node.is_string else _number(str(node.this))
+    if type(node) in (exp.Add, exp.Sub) and type(bare(node.expression)) is exp.Interval:
+        return _moved(constant_of(node.this), bare(node.expression), -1 if type(node) is exp.Sub else 1)
     if type(node) is exp.Cast and type(node.this) is exp.Literal and node.this.is_string and set(_given(node)) <= {"this", "to"}:
         return _dated(str(node.this.this), node.to.this)
+    return None
+
+
+def _moved(start: Constant | None, interval: exp.Expr, sign: int) -> Constant | None:
+    """A constant day or moment, so many days, weeks, months or years further."""
+    number = as_number(str(interval.this.this)) if type(interval.this) is exp.Literal else None
+    unit = str(interval.args.get("unit") or "").upper().rstrip("S")
+    if not isinstance(start, dt.date) or number is None or number.denominator != 1 or abs(number) > 10_000:
+        return None
+    count = sign * int(number)
+    try:
+        if unit in ("DAY", "WEEK"):
+            return start + dt.timedelta(days=count * (7 if unit == "WEEK" else 1))
+        if unit in ("HOUR", "MINUTE", "SECOND") and isinstance(start, dt.datetime):
+            return start + dt.timedelta(seconds=count * {"HOUR": 3600, "MINUTE": 60}.get(unit, 1))
+        if unit in ("MONTH", "QUARTER", "YEAR"):
+            months = start.year * 12 + start.month - 1 + count * {"MONTH": 1, "QUARTER": 3}.get(unit, 12)
+            year, month = divmod(months, 12)
+            last = calendar.monthrange(year, month + 1)[1]
+            return start.replace(year=year, month=month + 1, day=min(start.day, last))
+    except (ValueError, OverflowError):
+        return None
     return None
 
 

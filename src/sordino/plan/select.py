@@ -26,11 +26,12 @@ from sordino.plan.literal import bare, constant_of
 from sordino.plan.query_plan import QueryPlan
 from sordino.plan.refusal import DEPTH
 from sordino.plan.rewrite import LENGTH, SHAPE, allow, check_statement, refuse, refuse_part
+from sordino.plan.simplify import simpler
 from sordino.plan.source import Sources
 from sordino.plan.sql_expression import Catalogue, Expressions, Scope
 from sordino.schema.column import Column
 from sordino.schema.expression import names
-from sordino.schema.interval import derive
+from sordino.schema.interval import days, derive
 from sordino.schema.value import is_text, shown
 from sordino.statistics.port import Statistic
 from sordino.summaries import Refused
@@ -65,7 +66,7 @@ def parse_statement(text: str) -> exp.Select:
         raise QueryError("SRD-209", "the statement is more than one.", "Ask one SELECT at a time.")
     if type(tree) is not exp.Select:
         refuse_part(tree)
-    return tree
+    return simpler(tree)  # type: ignore[return-value]
 
 
 @dataclass(frozen=True)
@@ -233,12 +234,17 @@ class _Select:
         if clause is None:
             return []
         if clause.args.get("all"):
-            refuse("GROUP BY ALL", "Name the columns.")
+            return list({item.column.name: self._listed(item.column) for item in items if item.column is not None}.values())
         allow(clause, "expressions")
         if not clause.expressions:
             raise QueryError("SRD-208", "GROUP BY names no column.", "Name at least one column.")
-        found = [self._group(bare(node), items) for node in clause.expressions]
+        found = [self._listed(self._group(bare(node), items)) for node in clause.expressions]
         return list({column.name: column for column in found}.values())
+
+    @staticmethod
+    def _listed(column: Column) -> Column:
+        """Days between two declared ones are public keys, if they are few."""
+        return column if column.type != "date" or column.keys is not None else replace(column, keys=days(column.bounds))
 
     def _group(self, node: exp.Expr, items: list[_Item]) -> Column:
         """A column of the table before an alias, an alias before an expression; a number is a place in the list."""

@@ -122,6 +122,7 @@ def joined(conditions: tuple[Predicate, ...]) -> Predicate | None:
     return None if not parts else parts[0] if len(parts) == 1 else And(tuple(parts))
 
 
+TRUNCATED = ("year", "quarter", "month", "week", "day")
 LARGEST, DEEPEST = 200, 40  # parts of one expression, and how deep they nest, with everything a subquery brings along
 Type = exp.DataType.Type
 SIGNS: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/"}
@@ -129,7 +130,7 @@ DATED: dict[type[exp.Expr], str] = {
     exp.Year: "year", exp.Quarter: "quarter", exp.Month: "month", exp.Day: "day", exp.DayOfMonth: "day", exp.DayOfWeek: "dow",
     exp.DayOfWeekIso: "isodow", exp.Hour: "hour", exp.Minute: "minute", exp.Second: "second",
 }  # fmt: skip
-CONDITIONS = (*OPERATORS, exp.And, exp.Or, exp.Not, exp.Between, exp.In, exp.Like, exp.Is)
+CONDITIONS = (*OPERATORS, exp.And, exp.Or, exp.Not, exp.Between, exp.In, exp.Like, exp.ILike, exp.Is)
 WHOLE = {Type.TINYINT: 2**7, Type.SMALLINT: 2**15, Type.INT: 2**31, Type.BIGINT: 2**63}
 KINDS = {Type.DOUBLE: "float", Type.BOOLEAN: "bool", Type.DATE: "date", **dict.fromkeys(MOMENTS, "timestamp")}
 
@@ -203,6 +204,19 @@ class Expressions:
         if kind in (exp.Abs, exp.Floor, exp.Ceil):
             allow(node, "this")
             return Call({exp.Abs: "abs", exp.Floor: "floor"}.get(kind, "ceil"), (inner(node.this),))
+        if kind in (exp.Sqrt, exp.Ln, exp.Lower, exp.Upper, exp.Length):
+            allow(node, "this", "encoding", "binary")
+            return Call(kind.__name__.lower(), (inner(node.this),))
+        if kind in (exp.Mod, exp.IntDiv):
+            return _whole(kind is exp.Mod, inner(node.this), inner(node.expression))
+        if kind is exp.Substring:
+            return _substring(inner(node.this), node.args.get("start"), node.args.get("length"))
+        if kind in (exp.TimestampTrunc, exp.DateTrunc):
+            allow(node, "this", "unit", "input_type_preserved")
+            unit = str(node.args["unit"].this).lower()
+            if unit not in TRUNCATED:
+                refuse(f"DATE_TRUNC to {unit}", f"Use {', '.join(TRUNCATED)}.")
+            return Call("trunc", (inner(node.this), Constant(unit)))
         if kind is exp.Round:
             allow(node, "this", "decimals")
             return Call("round", (inner(node.this),), _digits(node.args.get("decimals")))
@@ -224,6 +238,27 @@ class Expressions:
             branches.append((read_predicate(tested, self), inner(branch.args["true"])))
         otherwise = node.args.get("default")
         return Case(tuple(branches), None if otherwise is None else inner(otherwise))
+
+
+def _whole(rest: bool, item: Expression, divisor: Expression) -> Expression:
+    """x % n and x // n of numbers that are not negative: databases disagree about the others."""
+    found = extent(item)
+    if not isinstance(divisor, Constant) or not isinstance(divisor.value, int) or divisor.value < 1 or found.type != "int":
+        refuse("% or // of something other than whole numbers", "Write x % 10 with a whole column and a positive whole number.")
+    if found.low < 0:
+        refuse("% or // of a number that may be negative", "Write GREATEST(x, 0) % 10, or filter: WHERE x >= 0.")
+    whole = Call("floor", (Arithmetic("/", item, divisor),))
+    if not rest:
+        return whole
+    left = Arithmetic("-", item, Arithmetic("*", whole, divisor))
+    return Call("greatest", (Constant(0), Call("least", (Constant(divisor.value - 1), left))))
+
+
+def _substring(item: Expression, start: exp.Expr | None, length: exp.Expr | None) -> Expression:
+    ends = [constant_of(end) if end is not None else Fraction(default) for end, default in ((start, 1), (length, 10_000))]
+    if not all(isinstance(end, Fraction) and end.denominator == 1 and 1 <= end <= 10_000 for end in ends):
+        refuse("a part of a text from an unusual place", "Write SUBSTRING(x, 1, 3) or LEFT(x, 3).")
+    return Call("substr", (item, *(Constant(int(end)) for end in ends)))  # type: ignore[arg-type]
 
 
 def _plain(value: Any) -> Any:

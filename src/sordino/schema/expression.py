@@ -128,7 +128,7 @@ def names(predicate: Predicate) -> tuple[Name, ...]:
     return tuple(dict.fromkeys(found))
 
 
-CALLS = ("abs", "floor", "ceil", "round", "least", "greatest", "coalesce", "ln")
+CALLS = ("abs", "floor", "ceil", "round", "least", "greatest", "coalesce", "ln", "sqrt", "lower", "upper", "substr", "length", "trunc")
 PARTS = ("year", "quarter", "month", "day", "dow", "isodow", "hour", "minute", "second")
 
 
@@ -157,7 +157,7 @@ class Arithmetic:
 
 @dataclass(frozen=True)
 class Call:
-    """One of `CALLS`; `digits` belong to round. As in SQL, least and greatest skip nulls."""
+    """One of `CALLS`; `digits` belong to round. As in SQL, least and greatest skip nulls. Letters beyond ASCII have no other case."""
 
     word: str
     items: tuple[Expression, ...]

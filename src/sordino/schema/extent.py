@@ -29,9 +29,12 @@ __all__ = [
     "part",
     "product",
     "quotient",
+    "root",
     "rounded",
     "rounded_steps",
     "sized",
+    "start_of",
+    "truncated",
     "unified",
 ]
 
@@ -191,6 +194,32 @@ def logarithm(item: Extent, refuse: Refuse) -> Extent:
         refuse("SRD-202", "has no bounds: it may be the logarithm of zero.", "Add a constant, log(x + 1), or declare bounds above 0.")
     first, last = (math.floor(math.log(end) * LOG_GRID + 0.5) / LOG_GRID for end in (low, high))
     return Extent("float", first, last)
+
+
+def root(item: Extent, refuse: Refuse) -> Extent:
+    """The square root of a double is rounded alike everywhere."""
+    low, high = item.doubles()
+    if low < 0:
+        refuse("SRD-202", "may be the root of a negative number.", "Write SQRT(GREATEST(x, 0)), or filter: WHERE x >= 0.")
+    return Extent("float", math.sqrt(low), math.sqrt(high))
+
+
+def start_of(unit: str, day: dt.date) -> dt.date:
+    """The first day of the year, quarter, month or week (from Monday) of a day."""
+    plain = dt.date(day.year, day.month, day.day)
+    if unit == "week":
+        return plain - dt.timedelta(days=plain.weekday())
+    if unit == "day":
+        return plain
+    return plain.replace(day=1, month={"year": 1, "quarter": 3 * ((plain.month - 1) // 3) + 1}.get(unit, plain.month))
+
+
+def truncated(unit: str, item: Extent, refuse: Refuse) -> Extent:
+    if item.type not in ("date", "timestamp"):
+        refuse("SRD-203", "truncates something that is no date.", "Use a column declared as date or timestamp.")
+    if item.low.year < 2 or item.high.year > 9998:
+        refuse("SRD-202", "reaches beyond the days that can be named.", "Declare narrower bounds.")
+    return Extent("date", start_of(unit, item.low), start_of(unit, item.high))
 
 
 def rounded(word: str, item: Extent, digits: int) -> Extent:

@@ -38,12 +38,40 @@ from sordino.schema.expression import (
     Truth,
     leaves,
 )
-from sordino.schema.extent import HUGE, Extent, Refuse, arithmetic, cast, hull, logarithm, number, part, rounded, sized
+from sordino.schema.extent import (
+    HUGE,
+    Extent,
+    Refuse,
+    arithmetic,
+    cast,
+    hull,
+    logarithm,
+    number,
+    part,
+    root,
+    rounded,
+    sized,
+    start_of,
+    truncated,
+)
 from sordino.schema.normal import MIRRORED, NEGATED
 from sordino.schema.spelling import phrase
 from sordino.schema.value import as_day, as_moment, as_number, shown
 
-__all__ = ["MOST_VALUES", "derive", "extent", "fit", "fit_column", "fit_predicate", "further", "narrow", "rebound", "values"]
+__all__ = [
+    "MOST_VALUES",
+    "days",
+    "derive",
+    "extent",
+    "fit",
+    "fit_column",
+    "fit_predicate",
+    "further",
+    "narrow",
+    "rebound",
+    "text_part",
+    "values",
+]
 
 WIDE = 2**61  # exact values stay below it, so that a sum of two, or one lifted above zero, still fits 63 bits
 DIGITS = 18
@@ -113,6 +141,14 @@ def values(expression: Expression) -> tuple[Any, ...] | None:
             found = [values(value) for _, value in branches] + [(None,) if otherwise is None else values(otherwise)]
             if all(item is not None for item in found):
                 return tuple(dict.fromkeys(value for item in found for value in item or ()))
+        case Call("lower" | "upper" | "substr" as word, (item, *rest)):
+            keys = values(item)
+            if keys is not None:
+                return tuple(dict.fromkeys(None if key is None else text_part(word, key, [c.value for c in rest]) for key in keys))  # type: ignore[union-attr]
+            return None
+        case Call("trunc", (_, Constant(unit))):
+            found_days = extent(expression)
+            return days((found_days.low, found_days.high), unit)
         case Call("coalesce", items):
             found = [values(item) for item in items]
             if all(item is not None for item in found):
@@ -123,6 +159,36 @@ def values(expression: Expression) -> tuple[Any, ...] | None:
     if kind.type == "int" and kind.high - kind.low < MOST_VALUES:
         return tuple(range(kind.low, kind.high + 1))
     return None
+
+
+LENGTHS = 10_000  # characters of a text that may be declared
+
+
+def _longest(item: Expression) -> int:
+    """The most characters a text can have, as far as its declaration says."""
+    keys = values(item)
+    if keys is not None:
+        return max([1, *(len(key) for key in keys if key is not None)])
+    return item.column.max_length if isinstance(item, Leaf) else LENGTHS
+
+
+def text_part(word: str, text: str, given: list[Any]) -> str:
+    """LOWER, UPPER and SUBSTRING of a constant, as every engine has them: only ASCII letters have another case."""
+    if word == "substr":
+        return text[given[0] - 1 : given[0] - 1 + given[1]]
+    return "".join((letter.lower() if word == "lower" else letter.upper()) if letter.isascii() else letter for letter in text)
+
+
+def days(bounds: tuple[Any, Any] | None, unit: str = "day") -> tuple[Any, ...] | None:
+    """Every day, or first day of a week, month, quarter or year, between two bounds; None if there are too many to list."""
+    if bounds is None or (first := as_day(bounds[0])) is None or (last := as_day(bounds[1])) is None:
+        return None
+    found: list[dt.date] = []
+    at = start_of(unit, first)
+    while at <= last and len(found) <= MOST_VALUES:
+        found.append(at)
+        at = start_of(unit, at + dt.timedelta(days={"day": 1, "week": 7, "month": 31, "quarter": 92}.get(unit, 366)))
+    return tuple(found) if len(found) <= MOST_VALUES else None
 
 
 def extent(expression: Expression) -> Extent:
@@ -144,6 +210,14 @@ def extent(expression: Expression) -> Extent:
             found = _extreme(word, items, refuse)
         case Call("abs", (item,)):
             found = sized(number(extent(item), refuse))
+        case Call("sqrt", (item,)):
+            found = root(number(extent(item), refuse), refuse)
+        case Call("lower" | "upper" | "substr" | "length" as word, (item, *_)):
+            if extent(item).type != "cat":
+                refuse("SRD-203", "takes a part of something that is no text.", "Use a column of text.")
+            found = Extent("int", 0, _longest(item)) if word == "length" else Extent("cat")
+        case Call("trunc", (item, Constant(unit))):
+            found = truncated(unit, extent(item), refuse)
         case Call("ln", (item,)):
             found = logarithm(number(extent(item), refuse), refuse)
         case Call(word, (item,), digits):

@@ -1,0 +1,168 @@
+"""What analysts write in many ways, said in the words the readers know. Equal rows get equal values, so nothing here needs a proof.
+
+A construct that is not rewritten stays as it is, and the readers refuse what they do not know.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from sqlglot import exp
+
+from sordino.plan.literal import constant_of
+from sordino.plan.rewrite import refuse
+
+__all__ = ["simpler"]
+
+LN_10 = "2.302585092994046"
+MOST_POWER = 6
+
+
+def simpler(tree: exp.Expr) -> exp.Expr:
+    """The same tree with other spellings in their place, from the leaves up."""
+    for node in list(tree.find_all(*RULES))[::-1]:
+        made = RULES[type(node)](node)
+        if made is not node:
+            if node is tree:
+                tree = made
+            else:
+                node.replace(made)
+    return tree
+
+
+def _when(test: exp.Expr, then: exp.Expr, otherwise: exp.Expr | None = None) -> exp.Case:
+    return exp.Case(ifs=[exp.If(this=test.copy(), true=then.copy())], default=None if otherwise is None else otherwise.copy())
+
+
+def _filter(node: exp.Expr) -> exp.Expr:
+    """COUNT(*) FILTER (WHERE c) counts where c is true; any other aggregate skips what is null elsewhere."""
+    inner, test = node.this, node.expression.this
+    if not isinstance(inner, exp.AggFunc):
+        return node
+    if type(inner) is exp.Count and (inner.args.get("this") is None or type(inner.this) is exp.Star):
+        return exp.Count(this=_when(test, exp.Literal.number(1)), big_int=True)
+    if type(inner.this) is exp.Distinct:
+        refuse("FILTER with DISTINCT", "Put the condition into WHERE.")
+    made = inner.copy()
+    made.set("this", _when(test, inner.this))
+    return made
+
+
+def _count_if(node: exp.Expr) -> exp.Expr:
+    return exp.Count(this=_when(node.this, exp.Literal.number(1)), big_int=True)
+
+
+def _if(node: exp.Expr) -> exp.Expr:
+    if isinstance(node.parent, exp.Case):  # a branch of CASE
+        return node
+    return _when(node.this, node.args["true"], node.args.get("false"))
+
+
+def _sign(node: exp.Expr) -> exp.Expr:
+    x, zero = node.this, exp.Literal.number(0)
+    below = exp.If(this=exp.LT(this=x.copy(), expression=zero.copy()), true=exp.Neg(this=exp.Literal.number(1)))
+    above = exp.If(this=exp.GT(this=x.copy(), expression=zero.copy()), true=exp.Literal.number(1))
+    same = exp.If(this=exp.EQ(this=x.copy(), expression=zero.copy()), true=zero)
+    return exp.Case(ifs=[below, above, same])
+
+
+def _power(node: exp.Expr) -> exp.Expr:
+    power = constant_of(node.expression)
+    if power == Fraction(1, 2):
+        return exp.Sqrt(this=node.this.copy())
+    if not isinstance(power, Fraction) or power.denominator != 1 or not 1 <= power <= MOST_POWER:
+        refuse("POWER with an unusual exponent", f"Use a whole exponent from 1 to {MOST_POWER}, or 0.5.")
+    made: exp.Expr = node.this.copy()
+    for _ in range(int(power) - 1):
+        made = exp.Mul(this=exp.Paren(this=made), expression=exp.Paren(this=node.this.copy()))
+    return made
+
+
+def _log(node: exp.Expr) -> exp.Expr:
+    """LOG(x) is the logarithm to the base of ten, as DuckDB and PostgreSQL have it."""
+    base, x = (node.this, node.expression) if node.args.get("expression") is not None else (exp.Literal.number(10), node.this)
+    if constant_of(base) != 10:
+        refuse("a logarithm to another base", "Write LN(x), LOG10(x), or LN(x) / LN of the base.")
+    return exp.Div(this=exp.Ln(this=x.copy()), expression=exp.Literal.number(LN_10), typed=False, safe=False)
+
+
+def _anonymous(node: exp.Expr) -> exp.Expr:
+    name, given = str(node.this).lower(), node.expressions
+    if name in ("date_part", "datepart") and len(given) == 2 and isinstance(given[0], exp.Literal) and given[0].is_string:
+        return exp.Extract(this=exp.Var(this=str(given[0].this)), expression=given[1].copy())
+    if name in ("iff", "ifelse") and len(given) == 3:
+        return _when(given[0], given[1], given[2])
+    return node
+
+
+def _days(node: exp.Expr) -> exp.Expr:
+    """DATEDIFF('day', a, b) is b - a."""
+    unit = str(node.args.get("unit") or "DAY").strip("'").upper()
+    if unit != "DAY":
+        refuse(f"a difference in {unit.lower()}s", "Count days, DATEDIFF('day', a, b), and divide.")
+    return exp.Sub(this=node.this.copy(), expression=node.expression.copy())
+
+
+def _like(node: exp.Expr) -> exp.Expr:
+    """ILIKE as LIKE of lower letters."""
+    pattern = constant_of(node.expression)
+    if not isinstance(pattern, str):
+        return node
+    made = exp.Like(this=exp.Lower(this=node.this.copy()), expression=exp.Literal.string(_lower(pattern)))
+    return exp.Not(this=made) if node.args.get("negate") else made
+
+
+def _lower(text: str) -> str:
+    return "".join(letter.lower() if letter.isascii() else letter for letter in text)
+
+
+def _starts(node: exp.Expr) -> exp.Expr:
+    part = constant_of(node.expression)
+    if not isinstance(part, str) or "%" in part or "_" in part:
+        refuse("a part of a text that is no plain text in single quotes", "Write name LIKE 'A%'.")
+    front = "%" if type(node) is exp.Contains else ""
+    return exp.Like(this=node.this.copy(), expression=exp.Literal.string(f"{front}{part}%"))
+
+
+def _side(node: exp.Expr) -> exp.Expr:
+    """LEFT(x, 2) as a part of the text."""
+    return exp.Substring(this=node.this.copy(), start=exp.Literal.number(1), length=node.expression.copy())
+
+
+def _distinct_from(node: exp.Expr) -> exp.Expr:
+    """x IS DISTINCT FROM a constant."""
+    if constant_of(node.expression) is None:
+        return node
+    other = exp.Or(
+        this=exp.NEQ(this=node.this.copy(), expression=node.expression.copy()),
+        expression=exp.Is(this=node.this.copy(), expression=exp.Null()),
+    )
+    return exp.Paren(this=other) if type(node) is exp.NullSafeNEQ else exp.EQ(this=node.this.copy(), expression=node.expression.copy())
+
+
+def _bucket(node: exp.Expr) -> exp.Expr:
+    """WIDTH_BUCKET(x, low, high, n): 1 to n inside, 0 below and n + 1 from high on."""
+    ends = [constant_of(node.args[word]) for word in ("min_value", "max_value", "num_buckets")]
+    if not all(isinstance(end, Fraction) for end in ends) or ends[2].denominator != 1 or not 1 <= ends[2] <= 900 or ends[0] >= ends[1]:  # type: ignore[union-attr,operator]
+        refuse("WIDTH_BUCKET of something other than numbers", "Write WIDTH_BUCKET(x, 0, 100, 10).")
+    x, low, high, many = (node.this, *(node.args[word] for word in ("min_value", "max_value", "num_buckets")))
+    width = exp.Paren(this=exp.Sub(this=high.copy(), expression=low.copy()))
+    above = exp.Paren(this=exp.Sub(this=x.copy(), expression=low.copy()))
+    share = exp.Div(this=exp.Mul(this=above, expression=many.copy()), expression=width, typed=False, safe=False)
+    place = exp.Add(this=exp.Floor(this=share), expression=exp.Literal.number(1))
+    top = exp.Literal.number(int(ends[2]) + 1)  # type: ignore[arg-type]
+    return exp.Greatest(this=exp.Literal.number(0), expressions=[exp.Least(this=top, expressions=[place])])
+
+
+def _trunc(node: exp.Expr) -> exp.Expr:
+    if node.args.get("decimals") is not None or node.args.get("expression") is not None:
+        return node
+    below = exp.LT(this=node.this.copy(), expression=exp.Literal.number(0))
+    return _when(below, exp.Ceil(this=node.this.copy()), exp.Floor(this=node.this.copy()))
+
+
+RULES = {
+    exp.Filter: _filter, exp.CountIf: _count_if, exp.If: _if, exp.Sign: _sign, exp.Pow: _power, exp.Log: _log, exp.Anonymous: _anonymous,
+    exp.DateDiff: _days, exp.ILike: _like, exp.StartsWith: _starts, exp.Contains: _starts, exp.Left: _side, exp.Trunc: _trunc,
+    exp.NullSafeNEQ: _distinct_from, exp.NullSafeEQ: _distinct_from, exp.WidthBucket: _bucket,
+}  # fmt: skip
