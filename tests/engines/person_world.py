@@ -56,7 +56,8 @@ STATEMENTS = {
     " cost - LAG(cost) OVER (PARTITION BY pid ORDER BY day DESC) AS g, SUM(cost) OVER (PARTITION BY pid ORDER BY day) AS c FROM visits) w",
     "functions": "SELECT SUM(SQRT(age)) AS a, SUM(LENGTH(SUBSTRING(sex, 1, 1))) AS b,"
     " SUM(DATE_TRUNC('quarter', born) - DATE '1930-01-01') AS c,"
-    " SUM(CASE WHEN UPPER(sex) = 'F' THEN 1 ELSE 0 END) AS d, SUM(DATE_TRUNC('week', born) - DATE '1930-01-01') AS w FROM patients",
+    " SUM(CASE WHEN UPPER(sex) = 'F' THEN 1 ELSE 0 END) AS d, SUM(DATE_TRUNC('week', born) - DATE '1930-01-01') AS w"
+    " FROM visits v JOIN patients p ON v.pid = p.patient_id",
     "first of each ward": "SELECT SUM(cost) AS a FROM"
     " (SELECT cost, ward, RANK() OVER (PARTITION BY pid, ward ORDER BY cost DESC) AS r FROM visits) w"
     " WHERE r = 1 AND ward IS NOT NULL",
