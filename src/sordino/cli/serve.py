@@ -139,14 +139,23 @@ def _run(
 ) -> None:
     import socket
 
-    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as listener:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    def bound(port: int) -> socket.socket:
+        made = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if workers > 1:  # each has a queue of its own, and the kernel deals callers out evenly
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        made.bind((host, port))
+        made.listen(512)  # whoever reads the line below may come at once
+        return made
+
+    with contextlib.ExitStack() as open_sockets:
         try:
-            listener.bind((host, port))
-            listener.listen(512)  # whoever reads the line below may come at once
+            listeners = [open_sockets.enter_context(bound(port))]
+            taken = listeners[0].getsockname()[1]
+            listeners += [open_sockets.enter_context(bound(taken)) for _ in range(workers - 1)]
         except OSError as error:
             raise QueryError("SRD-205", f"port {port} on {host} cannot be used: {error.strerror}.", "Give another --port.") from None
-        address = f"http{'s' if tls else ''}://{host}:{listener.getsockname()[1]}/{path}"
+        address = f"http{'s' if tls else ''}://{host}:{taken}/{path}"
         for line in (f"{address}  (stop with Ctrl-C)", *notes):
             door.note(line)
         if browse:
@@ -154,9 +163,9 @@ def _run(
 
             webbrowser.open(address)
         if workers > 1:
-            _share(app, listener, workers, tls)
+            _share(app, listeners, tls)
         else:
-            _serve(app, listener, tls)
+            _serve(app, listeners[0], tls)
 
 
 def _serve(app: Any, listener: Any, tls: dict[str, Any]) -> None:
@@ -168,10 +177,10 @@ def _serve(app: Any, listener: Any, tls: dict[str, Any]) -> None:
     uvicorn.Server(settings).run([listener])
 
 
-def _share(made: Callable[[], Any], listener: Any, workers: int, tls: dict[str, Any]) -> None:
-    """Several processes on one listener. Each opens its datasets after the fork; one that dies is started again, a few times."""
+def _share(made: Callable[[], Any], listeners: Sequence[Any], tls: dict[str, Any]) -> None:
+    """A process for each listener. Each opens its datasets after the fork; one that dies is started again, a few times, in its place."""
 
-    def begin() -> int:
+    def begin(listener: Any) -> int:
         child = os.fork()
         if child:
             return child
@@ -187,31 +196,31 @@ def _share(made: Callable[[], Any], listener: Any, workers: int, tls: dict[str, 
         finally:
             os._exit(code)
 
-    running = {begin() for _ in range(workers)}
+    running = {begin(listener): listener for listener in listeners}
     stopping = False
 
     def stop(*_: Any) -> None:
         nonlocal stopping
         stopping = True
-        for child in running:
+        for child in list(running):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(child, signal.SIGTERM)
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, stop)
-    again = AGAIN * workers
+    again = AGAIN * len(listeners)
     while running:
         try:
             gone, status = os.wait()
         except ChildProcessError:
             return
-        running.discard(gone)
+        listener = running.pop(gone, None)
         if os.waitstatus_to_exitcode(status) == REFUSED:
             stop()
-        elif not stopping and again:
+        elif listener is not None and not stopping and again:
             again -= 1
             door.note(f"process {gone} ended; starting another")
-            running.add(begin())
+            running[begin(listener)] = listener
 
 
 def _write_log(path: Path | None) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from functools import partial
+from functools import lru_cache, partial
 from typing import Annotated, Any, Literal
 from urllib.parse import urlencode
 
@@ -18,7 +18,7 @@ from sordino.server.approval import Approvals
 from sordino.server.auth import Person, owner_only
 from sordino.server.datasets import House, PlannedQuestion
 from sordino.server.quote import QuoteTerms, as_json
-from sordino.server.release_request import Desk, Errand, Wish
+from sordino.server.release_request import Desk, Errand, Wish, id_of
 from sordino.server.rules import verdict
 from sordino.server.wire import (
     AskBody,
@@ -39,7 +39,7 @@ from sordino.server.worker import Worker
 from sordino.session.query import Query
 from sordino.session.release import Release
 
-__all__ = ["answer", "balance_of", "released", "routes"]
+__all__ = ["answer", "balance_of", "body_of", "released", "routes"]
 
 Dataset = Annotated[str | None, Said(max_length=500, description="Which dataset; may be left out if the token sees only one.")]
 PlanId = Annotated[str, Path(max_length=16_000, description="What POST /v1/plans answered.")]
@@ -73,6 +73,12 @@ def released(release: Release, *, paid: bool | None = None, sealed: bytes | None
     shown = {**release.to_plain(), "labels": dict(labels), "shapes": release.shapes, **said}
     body = b'%s, "record": %s}' % (as_json(shown)[:-1], sealed or release.sealed or release.to_bytes())
     return Response(body, media_type="application/json")
+
+
+@lru_cache(512)
+def body_of(sealed: bytes, query: Query, *, paid: bool) -> bytes:
+    """The answer to a request: sealed bytes and questions stay as they are, so a repeat is not worked out again."""
+    return bytes(released(Release.from_bytes(sealed, query=query).at(query.level), paid=paid, sealed=sealed).body)
 
 
 def balance_of(name: str, opened: Any, person: Person) -> dict[str, Any]:
@@ -141,9 +147,8 @@ def routes(house: House, desk: Desk, worker: Worker) -> APIRouter:
         found = await desk.release(Errand(query, wish, person.name, f"{person.name}:{key}", rules, body.reason))
         if isinstance(found, SordinoError):
             raise found
-        made = Release.from_bytes(found.sealed, query=query).at(query.level)
-        request.scope["said"] = {"release": made.id, "paid": found.recalled is None}
-        return released(made, paid=found.recalled is None, sealed=found.sealed)
+        request.scope["said"] = {"release": id_of(found.sealed), "paid": found.recalled is None}
+        return Response(body_of(found.sealed, query, paid=found.recalled is None), media_type="application/json")
 
     @api.get("/releases/{id}", response_model=Recorded, responses=errors())
     async def recorded(request: Request, id: ReleaseId, plan: Words = None) -> Response:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
@@ -39,7 +39,7 @@ from sordino.session.release import Release
 if TYPE_CHECKING:
     from sordino.server.rules import Rules
 
-__all__ = ["Desk", "Errand", "PaidAnswer", "Timed", "Wish", "lost", "reused"]
+__all__ = ["Desk", "Errand", "PaidAnswer", "Timed", "Wish", "id_of", "lost", "reused"]
 
 CROWDED = 1.0  # seconds a release waits for a place to compute
 
@@ -196,7 +196,7 @@ class Errand:
             return self._replayed(earlier)
         recorded = None if self.wish.fresh else self.recorded(pinned)
         if recorded is not None:
-            return PaidAnswer(recorded.sealed or recorded.to_bytes(), recorded.id)
+            return PaidAnswer(recorded, id_of(recorded))
         rules, table = self.rules, self.query.table
         plan = rules.priced(self.query, self.wish)
         rehearse(plan)  # how often it asks is part of its deadline
@@ -217,13 +217,19 @@ class Errand:
             raise ReleaseFailed("SRD-402", LOST, AGAIN)
         return PaidAnswer(earlier.answer)
 
-    def recorded(self, pinned: str | None = None) -> Release | None:
+    def recorded(self, pinned: str | None = None) -> bytes | None:
         """A recorded answer that is good enough; for a repeated request the one it was given, though a better one may be there by now."""
         if pinned is not None:
-            return next((item for item in self.query.recorded() if item.id == pinned), None)
+            return next((sealed for sealed in self.query.sealed() if id_of(sealed) == pinned), None)
         wish = self.wish
         price = None if wish.epsilon is None else as_epsilon(wish.epsilon)
-        return self.query.recall(price, self.query._wish(wish.within, wish.within_rank), ranks=wish.within_rank is not None)
+        return self.query.recall_sealed(price, self.query._wish(wish.within, wish.within_rank), ranks=wish.within_rank is not None)
+
+
+@lru_cache(4096)
+def id_of(sealed: bytes) -> str:
+    """The id of a recorded answer."""
+    return Release.from_bytes(sealed).id
 
 
 def lost() -> ReleaseFailed:

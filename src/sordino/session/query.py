@@ -405,7 +405,13 @@ class Query(TableVerbs):
 
         A price in rho is compared with the rho of recorded answers, to the hundredth of a percent to which it was met.
         """
+        best = self.recall_sealed(epsilon, wish, ranks=ranks, rho=rho)
+        return None if best is None else Release.from_bytes(best, recalled=True, query=self)
 
+    def recall_sealed(
+        self, epsilon: Fraction | None, wish: Wish | None = None, *, ranks: bool = False, rho: Fraction | None = None
+    ) -> bytes | None:
+        """The same as the book has it."""
         sure = max((float(item.level) for item in self.asked.statistics.values() if isinstance(item, Position)), default=0.0)
 
         def enough(sealed: bytes) -> bool:
@@ -418,8 +424,7 @@ class Query(TableVerbs):
                 return paid.rho * Fraction(10003, 10000) >= rho
             return epsilon is not None and paid.epsilon >= epsilon and self._as_narrow(sealed, epsilon)
 
-        best = max(filter(enough, self.sealed()), key=lambda sealed: price_of(sealed).epsilon, default=None)
-        return None if best is None else Release.from_bytes(best, recalled=True, query=self)
+        return max(filter(enough, self.sealed()), key=lambda sealed: price_of(sealed).epsilon, default=None)
 
     def _met(self, sealed: bytes, wish: Wish, *, ranks: bool) -> bool:
         """Whether a recorded answer is as accurate as wished, at this question's level."""
@@ -430,9 +435,9 @@ class Query(TableVerbs):
 
     def _as_narrow(self, sealed: bytes, epsilon: Fraction) -> bool:
         """Whether a member of a bundle that shares its draw with others is as accurate as a draw of its own at this price."""
-        found = Release.from_bytes(sealed, query=self)
-        if found.card.get("part of", {}).get("draw") != "shared":
+        if not _shared(sealed):
             return True
+        found = Release.from_bytes(sealed, query=self)
         known = {name: width for name, width in widths(self, Offer(epsilon)).items() if width is not None}
         return not known or meets(found, known)
 
@@ -507,6 +512,12 @@ class Query(TableVerbs):
     def __repr__(self) -> str:
         by = f" by {', '.join(self.asked.by)}" if self.asked.by else ""
         return f"Query({', '.join(self.asked.statistics)}{by} of {self.table.name!r}; nothing read, nothing spent)"
+
+
+@lru_cache(4096)
+def _shared(sealed: bytes) -> bool:
+    """Whether an answer was drawn together with others; a book's answers stay as they are."""
+    return bool(Release.from_bytes(sealed).card.get("part of", {}).get("draw") == "shared")
 
 
 @lru_cache(4096)
