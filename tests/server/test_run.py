@@ -244,3 +244,22 @@ def test_the_unit_and_the_image_use_options_that_exist(capsys):
     assert all(option in known for option in options)
     assert "--prefix" in (deploy / "nginx.conf").read_text()
     assert "--prefix" in known
+
+
+def test_a_first_load_is_small_and_the_look_is_packed_and_kept(hall):
+    browser = Browser(hall, hall.token())
+    page = browser.get("/ask", sql=COUNT, within="60")
+    assert "content-encoding" not in page.headers, "a page holds a proof beside text that others may choose"
+    files = set(re.findall(r'(?:href|src)="(/static/[^"]+)"', page.text))
+    assert len(files) >= 4
+    loaded = len(page.content)
+    for file in files:
+        raw = hall.ask("GET", file, headers={"Accept-Encoding": "identity"})
+        packed = hall.ask("GET", file, headers={"Accept-Encoding": "gzip"})
+        assert packed.content == raw.content, "the client unpacks it"
+        loaded += int(packed.headers["content-length"])
+        assert hall.ask("GET", file, headers={"If-None-Match": packed.headers["etag"]}).status_code == 304
+        assert packed.headers["cache-control"] == "public, max-age=3600"
+    assert loaded < 60_000, loaded
+    assert hall.ask("GET", "/static/nothing.js").status_code == 404
+    assert hall.ask("GET", "/static/../templates.py").status_code == 404

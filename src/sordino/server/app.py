@@ -17,7 +17,6 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse, Response
-from starlette.staticfiles import StaticFiles
 
 from sordino.errors import QueryError, SordinoError
 from sordino.server.api import routes
@@ -38,6 +37,7 @@ from sordino.server.release_request import Desk
 from sordino.server.result_page import result_pages
 from sordino.server.risk_page import risk_pages
 from sordino.server.sessions import Sessions, Turns
+from sordino.server.static_files import PackedFiles
 from sordino.server.templates import HERE, problem_page
 from sordino.server.wire import Problem
 from sordino.server.worker import Worker
@@ -201,7 +201,7 @@ def create_classroom(clock: Clock | None = None) -> Any:
 def _classroom(app: FastAPI, rooms: Rooms | None = None) -> None:
     """What every application has: lessons, the look of pages, and errors in the caller's language."""
     app.include_router(lessons(rooms))
-    app.mount("/static", StaticFiles(directory=HERE / "static"))
+    app.mount("/static", PackedFiles(HERE / "static"))
     app.add_exception_handler(Login, _login)
     app.add_exception_handler(SordinoError, _sordino)
     app.add_exception_handler(RequestValidationError, _invalid)
