@@ -62,6 +62,19 @@ def test_a_histogram_is_a_call_with_bins_between_the_declared_bounds():
             said(f"table=t&{wrong}").text(COLUMNS)
 
 
+def test_limits_make_a_call_of_several_statistics_which_comes_back_as_fields():
+    built = said(
+        "table=t&statistic=count&statistic=quantile&of=&of=age&share=&share=0.9&by=sex&column=age&is=>&value=3&limit_rows=1&limit_groups="
+    )
+    text = built.text(COLUMNS, "patient")
+    assert '"limit": {"rows": 1}' in text
+    assert '"quantile_age_0_9": {"given": ["age", "0.9"], "verb": "quantile"}' in text
+    assert unbuilt(text) == built
+    with pytest.raises(QueryError, match="SRD-208"):
+        said("table=t&limit_rows=many")
+    assert unbuilt('{"table": "t", "agg": {"n": {"verb": "regress"}}}') is None
+
+
 @pytest.mark.parametrize("statistic", ["count", "sum", "mean", "median", "variance", "std", "min", "max", "mode"])
 @pytest.mark.parametrize("where", ["", "age >= 18 AND sex = 'f'", '"odd ""name""" = 1 OR NOT age IS NULL'])
 @pytest.mark.parametrize("by", [(), ("sex",), ("sex", "ward")])

@@ -156,6 +156,18 @@ def test_a_quantile_is_asked_as_an_interval_or_as_one_number_by_rank(rich):
     assert "with 95% between" in interval
 
 
+def test_counting_less_of_one_person_is_cheaper_and_the_card_says_what_is_kept(rich):
+    browser = Browser(rich, rich.token())
+    said = {"build": "1", "dataset": "hospital", "table": "admissions", "statistic": "count", "within": "30"}
+    prices = {}
+    for rows in ("", "1"):
+        page = browser.get(browser.get("/ask", **said, limit_rows=rows).headers["location"]).text
+        prices[rows] = said_on(page)
+    assert prices["1"] < prices[""]
+    assert "at most 1 admission" in page
+    assert 'name="limit_rows" inputmode="numeric" autocomplete="off" value="1"' in page
+
+
 def test_before_paying_the_card_says_odds_and_shows_where_the_answer_will_fall(rich):
     page = Browser(rich, rich.token()).get("/ask", sql="SELECT COUNT(*) AS n FROM admissions", within="30").text
     assert "multiplies the odds by at most" in page

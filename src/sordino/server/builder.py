@@ -42,6 +42,7 @@ _COMPARED: dict[type[exp.Expression], str] = {exp.EQ: "=", exp.NEQ: "<>", exp.LT
 _PARTS = {"expressions", "from_", "where", "group"}
 _PLAIN = re.compile(r"-?\d+(\.\d+)?")
 BINS = 10
+LIMITS = ("rows", "groups")
 MOST = 6  # rows of statistics, and of filters
 
 
@@ -70,6 +71,13 @@ class BuiltStatistic:
         if self.statistic == "quantile" and not _PLAIN.fullmatch(self.share.strip()):
             raise QueryError("SRD-208", "which quantile?", "Give the share of rows below it, such as 0.9.")
         return _SQL[self.statistic].format(quoted(self.of), self.share.strip())
+
+    def call(self, unit: str | None) -> dict[str, Any]:
+        """As a call says it."""
+        self.sql(unit)  # what cannot be said is refused with the same words
+        verb = {"people": "count_units"}.get(self.statistic, self.statistic)
+        given = [] if self.statistic in ("count", "people") else [self.of, *([self.share.strip()] if self.statistic == "quantile" else [])]
+        return {"verb": verb, **({"given": given} if given else {})}
 
 
 @dataclass(frozen=True)
@@ -122,6 +130,7 @@ class BuiltQuestion:
     filters: tuple[BuiltFilter, ...] = ()
     by: tuple[str, ...] = ()
     where: str = ""
+    limit: tuple[tuple[str, int], ...] = ()  # how much of one person counts, where that is less than declared
 
     @classmethod
     def of(cls, fields: Sequence[tuple[str, str]]) -> BuiltQuestion:
@@ -139,12 +148,15 @@ class BuiltQuestion:
         tests = [BuiltFilter(*row) for row in rows("column", "is", "value") if row[0]]
         kept = [item for item in tests if item.value.strip() or item.test in ("null", "present")]
         by = tuple(dict.fromkeys(name for name in every("by") if name))
-        return cls(
-            next(iter(every("table")), ""), tuple(asked) or (BuiltStatistic(),), tuple(kept), by, next(iter(every("where")), "").strip()
-        )
+        said = {word: next(iter(every(f"limit_{word}")), "").strip() for word in LIMITS}
+        if any(value and not (value.isdecimal() and int(value[:9]) > 0) for value in said.values()):
+            raise QueryError("SRD-208", "how much of one person counts is a whole number.", "Give 1 or more, or leave it empty.")
+        limit = tuple((word, int(value[:9])) for word, value in said.items() if value)
+        table, where = next(iter(every("table")), ""), next(iter(every("where")), "").strip()
+        return cls(table, tuple(asked) or (BuiltStatistic(),), tuple(kept), by, where, limit)
 
     def text(self, columns: Sequence[Mapping[str, Any]] = (), unit: str | None = None) -> str:
-        """The statement, or for a histogram the call, that says the same."""
+        """The statement that says the same, or for histograms and limits the call of verbs."""
         for item in self.statistics:
             if item.statistic not in STATISTICS:
                 raise QueryError("SRD-208", "the builder does not know this statistic.", f"Choose one of {', '.join(STATISTICS)}.")
@@ -153,6 +165,9 @@ class BuiltQuestion:
         if self.statistics[0].statistic == "histogram":
             return self._histogram(columns, conditions)
         labels = [item.statistic if len(self.statistics) == 1 else item.label for item in self.statistics]
+        if self.limit:
+            parts = {label: item.call(unit) for item, label in zip(self.statistics, labels, strict=True)}
+            return self._call(conditions, {"agg": parts})
         shown = tuple(f"{item.sql(unit)} AS {label}" for item, label in zip(self.statistics, labels, strict=True))
         return RemoteAsked(self.table, shown, conditions, self.by).text
 
@@ -170,8 +185,11 @@ class BuiltQuestion:
             edges = [low + (high - low) * k / BINS for k in range(BINS + 1)]
             whole = found.get("type") == "int"
             call["named"] = {"bins": list(dict.fromkeys(round(edge) for edge in edges)) if whole else edges}
-        said = {"ask": call, "table": self.table, **({"where": list(conditions)} if conditions else {})}
-        return json.dumps(said, sort_keys=True)
+        return self._call(conditions, {"ask": call})
+
+    def _call(self, conditions: tuple[str, ...], asked: Mapping[str, Any]) -> str:
+        more = {"where": list(conditions), "by": list(self.by), "limit": dict(self.limit)}
+        return json.dumps({**asked, "table": self.table, **{word: value for word, value in more.items() if value}}, sort_keys=True)
 
 
 def unbuilt(text: str) -> BuiltQuestion | None:
@@ -204,14 +222,25 @@ def unbuilt(text: str) -> BuiltQuestion | None:
 def _uncalled(text: str) -> BuiltQuestion | None:
     try:
         call = json.loads(text)
-        if set(call) - {"ask", "table", "where"} or call["ask"]["verb"] != "histogram":
+        if set(call) - {"ask", "agg", "table", "where", "by", "limit"}:
             return None
-        column = str(call["ask"]["given"][0])
+        if "ask" in call and call["ask"]["verb"] != "histogram":
+            return None
+        asked = [BuiltStatistic("histogram", str(call["ask"]["given"][0]))] if "ask" in call else [_part(p) for p in call["agg"].values()]
+        limit = tuple((word, int(call["limit"][word])) for word in LIMITS if word in call.get("limit", {}))
+        by = tuple(map(str, call.get("by", ())))
         said = " AND ".join(f"({condition})" for condition in call.get("where", []))
         filters, rest = _filters(parse_statement(f"SELECT 1 FROM t WHERE {said}").args["where"].this if said else None)
     except (ValueError, TypeError, KeyError, IndexError, SordinoError):
         return None
-    return BuiltQuestion(str(call.get("table", "")), (BuiltStatistic("histogram", column),), tuple(filters), (), rest)
+    return BuiltQuestion(str(call.get("table", "")), tuple(asked), tuple(filters), by, rest, limit)
+
+
+def _part(said: Mapping[str, Any]) -> BuiltStatistic:
+    verb = {"count_units": "people"}.get(said["verb"], said["verb"])
+    if verb not in STATISTICS:
+        raise KeyError(verb)
+    return BuiltStatistic(verb, *map(str, said.get("given", ())))
 
 
 def _statistic(item: exp.Expression) -> BuiltStatistic | None:
