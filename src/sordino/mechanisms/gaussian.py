@@ -34,7 +34,10 @@ def largest_mu(epsilon: Fraction, delta: Fraction) -> Fraction:
     while high - low > 1e-13 * high:
         middle = (low + high) / 2
         low, high = (middle, high) if gaussian_delta(middle, float(epsilon)) <= float(delta) else (low, middle)
-    return round_down(low * (1 - 1e-12), 30)
+    found = round_down(low * (1 - 1e-12), 30)
+    while gaussian_delta(math.sqrt(found**2), float(epsilon)) > float(delta):  # as a cost checks it; the closed form is rough for small mu
+        found = round_down(float(found) * (1 - 1e-10), 30)
+    return found
 
 
 @listed("Gaussian mechanism", "vector Gaussian", note="001 5; 003 Gaussian mechanism; 004")

@@ -17,7 +17,7 @@ from sordino.privacy.number import as_epsilon
 from sordino.server.clock import Clock
 from sordino.server.rules import Floor, Rules
 from sordino.session.execute import rehearse
-from sordino.session.preview import EPSILONS, Preview, PriceLine
+from sordino.session.preview import EPSILONS, Preview, PriceLine, price_line
 from sordino.session.query import Query
 
 __all__ = ["Quote", "QuoteTerms", "Quotes", "as_json", "times"]
@@ -132,7 +132,8 @@ class Quotes:
 
 def _worked_out(query: Query, terms: QuoteTerms, rules: Rules) -> Quote:
     prices = EPSILONS if terms.epsilon is None else (str(terms.epsilon),)
-    found = _sold(query, query.preview(epsilons=prices, within=terms.within, within_rank=terms.within_rank), rules.floor)
+    wished = {"within": terms.within, "within_rank": terms.within_rank}
+    found = _sold(query, query.preview(epsilons=prices, **wished), rules.floor, wished)
     deadline = None
     try:
         plan = query.settle("1")
@@ -146,7 +147,7 @@ def _worked_out(query: Query, terms: QuoteTerms, rules: Rules) -> Quote:
     return Quote(found, None if good is None else good.id, deadline)
 
 
-def _sold(query: Query, found: Preview, floor: Floor) -> Preview:
+def _sold(query: Query, found: Preview, floor: Floor, wished: dict[str, Any]) -> Preview:
     """The list without prices that are not sold, and a wish that needs less at the floor."""
     book = query.table.ledger
 
@@ -157,5 +158,5 @@ def _sold(query: Query, found: Preview, floor: Floor) -> Preview:
     if found.best is None or sold(found.best):
         return kept
     said = f"this wish needs epsilon {found.best.epsilon:.4g}; the least that is sold is {floor.said(book)}."
-    best = query.preview(epsilons=(str(floor.epsilon(query)),)).lines[0]
+    best = price_line(query, floor.offer(query, **wished))
     return replace(kept, best=best, notes=(*found.notes, said))

@@ -18,7 +18,7 @@ from sordino.server.approval import LONGEST, STATES, Approval, Approvals
 from sordino.server.auth import Person, owner_only
 from sordino.server.deadline import Deadlines
 from sordino.server.problem import Refusal
-from sordino.session.price import epsilon_of, price, widths
+from sordino.session.price import Offer, epsilon_of, price, widths
 from sordino.session.query import Query
 from sordino.session.settled import Settled
 
@@ -63,10 +63,15 @@ class Floor:
         if self.least is not None or book.terms.filter.accounting == "pure":
             found = book.terms.filter.cap.loss / SHARE if self.least is None else self.least
         else:
-            found = epsilon_of(query, book.terms.filter.cap.loss / SHARE, delta) * Fraction(10001, 10000)
+            found = epsilon_of(query, book.terms.filter.cap.loss / SHARE, delta, plan.get("way")) * Fraction(10001, 10000)
         while not self.met(book, query.settle(found, delta, **plan).cost):
             found *= CLOSER
         return found
+
+    def offer(self, query: Query, *, delta: Any = None, within: Any = None, within_rank: Any = None) -> Offer:
+        """What a wish that needs less is sold for."""
+        found = price(query, query._wish(within, within_rank) or {}, delta, ranks=within_rank is not None)
+        return replace(found, epsilon=self.epsilon(query, delta, weights=found.weights, way=found.way))
 
     def priced(self, query: Query, *, epsilon: Any = None, delta: Any = None, within: Any = None, within_rank: Any = None) -> Settled:
         """The plan of a wish, at the floor if it needs less, which its card says. A price below the floor is refused."""
@@ -77,9 +82,8 @@ class Floor:
         if epsilon is not None:
             what = f"{needed} is below {self.said(book)}, the least a release of this dataset costs."
             raise QueryError("SRD-305", what, "Ask with that or more; a recorded answer is free.")
-        offer = price(query, query._wish(within, within_rank) or {}, delta, ranks=within_rank is not None)
-        divided: dict[str, Any] = {"weights": offer.weights, "way": offer.way}
-        sold = query.settle(self.epsilon(query, delta, **divided), delta, **divided)
+        offer = self.offer(query, delta=delta, within=within, within_rank=within_rank)
+        sold = query.settle(offer.epsilon, delta, weights=offer.weights, way=offer.way)
         return replace(sold, facts={**sold.facts, "floor": f"the wish needs {needed}; sold at {self.said(book)}, the least there is"})
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from sordino.session.query import Query
     from sordino.session.settled import Settled
 
-__all__ = ["EPSILONS", "Choice", "Explanation", "Other", "Preview", "PriceLine", "explain", "others_of", "preview", "rounded"]
+__all__ = ["EPSILONS", "Choice", "Explanation", "Other", "Preview", "PriceLine", "explain", "others_of", "preview", "price_line", "rounded"]
 
 EPSILONS = ("0.05", "0.1", "0.2", "0.5", "1", "2")
 SIZES = (1_000, 10_000, 100_000)
@@ -224,6 +224,11 @@ def _lines(view: Outlook, balance: Balance, prices: Sequence[Fraction], delta: A
             out[epsilon] = _line(view, balance, epsilon, delta, ends=ends)
             ends += [(float(epsilon), known) for known in out[epsilon].forecasts]
     return [out[epsilon] for epsilon in prices]
+
+
+def price_line(query: Query, offer: Offer, delta: Any = None) -> PriceLine:
+    """The line of one offer, as it would be settled."""
+    return _line(outlook(query), query.table.budget, offer.epsilon, delta, offer=offer)
 
 
 def _line(
