@@ -15,7 +15,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 ORDER = (
     "noise", "sensitivity", "accounting", "ledger", "engine", "bounding", "spark", "scale", "tables", "planner", "means", "quantiles",
-    "histograms", "accuracy", "models", "inference", "regressions", "server", "load", "peers",
+    "histograms", "accuracy", "models", "inference", "regressions", "share", "server", "load", "peers",
 )  # fmt: skip
 WORDS = {"scale": ("--page", "docs/scale.md")}
 LIMIT = 25 * 60  # seconds; no bench comes near, one that hangs must not take the night

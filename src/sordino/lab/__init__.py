@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sordino.lab.exploitation import low_bits, noise_exploitation
     from sordino.lab.falsification import falsify
     from sordino.lab.link import linkage
+    from sordino.lab.membership import closest_record, density_ratio, shadow, share_ceiling
     from sordino.lab.poisoning import poison
     from sordino.lab.reconstruction import differencing, reconstruct
     from sordino.lab.replaying import replay
@@ -32,8 +33,10 @@ __all__ = [
     "check_engine",
     "check_mechanism",
     "check_statistic",
+    "closest_record",
     "compare",
     "coverage",
+    "density_ratio",
     "descent",
     "differencing",
     "exact",
@@ -48,6 +51,8 @@ __all__ = [
     "poison",
     "reconstruct",
     "replay",
+    "shadow",
+    "share_ceiling",
     "simulate",
     "small_world",
     "town",
@@ -63,8 +68,10 @@ _HOMES = {
     "check_engine": "engine_check",
     "check_mechanism": "conformance",
     "check_statistic": "conformance",
+    "closest_record": "membership",
     "compare": "approach",
     "coverage": "covering",
+    "density_ratio": "membership",
     "descent": "approach",
     "differencing": "reconstruction",
     "exact": "enumeration",
@@ -79,6 +86,8 @@ _HOMES = {
     "poison": "poisoning",
     "reconstruct": "reconstruction",
     "replay": "replaying",
+    "shadow": "membership",
+    "share_ceiling": "membership",
     "simulate": "simulation",
     "small_world": "enumeration",
     "trace": "tracing",

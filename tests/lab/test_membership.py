@@ -1,0 +1,69 @@
+"""Attacks on shared tables: none does better than the ceiling, a leaking table is told, and closeness to real rows says nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sordino as sd
+from sordino.errors import QueryError
+from sordino.lab import closest_record, density_ratio, shadow, share_ceiling
+
+NAMES = [f"c{i}" for i in range(4)]
+
+
+def people(n, seed=0):
+    rng = np.random.default_rng(seed)
+    first = rng.integers(0, 3, n)
+    return np.column_stack([first, (first + (rng.random(n) < 0.3)) % 3, rng.integers(0, 3, n), rng.integers(0, 3, n)])
+
+
+def shared(rows, epsilon=1.0):
+    columns = {name: {"type": "int", "bounds": (0, 2)} for name in NAMES}
+    budget = sd.Budget(epsilon=10**4, delta=1e-2)
+    with sd.table({name: rows[:, i] for i, name in enumerate(NAMES)}, columns=columns, budget=budget, ledger=":memory:", size=400) as held:
+        return held.share(epsilon=epsilon, delta=1e-6, method="tree", fresh=True)
+
+
+def codes(found):
+    rows = found.to_dict()
+    return np.column_stack([[0 if v is None else v for v in rows[name]] for name in NAMES])
+
+
+def test_the_ceiling_is_far_from_certain_and_rises_with_the_price():
+    low, high = (share_ceiling(shared(people(400), epsilon)) for epsilon in (0.5, 5))
+    assert 0.5 < low.auc < 0.62
+    assert low.auc < high.auc < 1
+    assert "AUC" in repr(low)
+
+
+def test_shadow_tables_with_an_outlier_are_hardly_told_apart_and_a_leaking_one_is():
+    private, outlier = people(150), np.array([0, 2, 1, 1])
+    private = private[~((private[:, 0] == 0) & (private[:, 1] == 2))]
+    leaking = shadow(lambda rows: rows, private, outlier, tables=5)
+    assert leaking.auc == 1
+    found = shadow(lambda rows: codes(shared(rows)), private, outlier, tables=8)
+    assert found.auc < 1, "a likelihood ratio has 0.6 at most; eight tables of each kind say little more"
+    with pytest.raises(QueryError, match="at least 2"):
+        shadow(lambda rows: rows, private, outlier, tables=1)
+
+
+def test_rows_of_the_table_are_no_denser_in_the_made_up_one_than_others():
+    private, strangers, reference = people(400, 1), people(400, 2), people(2_000, 3)
+    assert density_ratio(codes(shared(private)), private, strangers, reference).auc < 0.6
+    with pytest.raises(QueryError, match="same columns"):
+        density_ratio(private, private[:, :2], strangers, reference)
+
+
+def test_the_distance_to_the_closest_record_passes_a_table_that_leaks():
+    rng = np.random.default_rng(5)
+    wide = np.column_stack([people(300, 6) for _ in range(4)])
+    outlier = np.full(16, 2)
+    outlier[::2] = 0
+    private = np.concatenate([wide, outlier[None]])
+    shuffled = np.concatenate([np.column_stack([rng.permutation(wide[:, i]) for i in range(16)]), outlier[None]])
+    strangers = np.column_stack([people(300, 7) for _ in range(4)])
+    found = closest_record(shuffled, private, strangers, outlier)
+    assert found.passes
+    assert found.exposed
+    assert "passes" in repr(found)
