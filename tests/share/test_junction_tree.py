@@ -72,6 +72,19 @@ def test_the_graph_is_chordal_and_its_cells_are_counted():
     assert JunctionTree.of((2,) * 4, square).cells == 16
 
 
+def test_a_bound_on_the_cells_of_a_larger_tree_is_that_of_a_tree():
+    for cliques in GRAPHS:
+        tree = JunctionTree.of(SIZES, cliques)
+        for more in (c for k in (2, 3) for c in combinations(range(6), k) if tree.home(c) is None):
+            way = tree.subtree(set(more))
+            grown = [tuple(sorted({*c, *more})) if i in way else c for i, c in enumerate(tree.cliques)]
+            assert sum(np.prod([SIZES[v] for v in c]) for c in grown) == tree.cells_with(more)
+            assert any(set(more) <= set(c) for c in grown)
+            for v in range(6):  # the cliques that hold a column hang together
+                holds = {i for i, c in enumerate(grown) if v in c}
+                assert sum(tree.parents[i] not in holds for i in holds) == 1
+
+
 def test_a_law_survives_its_record():
     cliques = GRAPHS[3]
     law = JunctionTree.of(SIZES, cliques).law(drawn(cliques, 2))

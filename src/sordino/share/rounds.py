@@ -28,6 +28,7 @@ Integers = NDArray[np.int64]
 CAP = 200_000  # cells of the model
 WIDE = 1_000_000  # cells of a marginal anybody looks at
 FEWEST_CELLS = 2
+EXACT = 20  # columns up to which the cells of a larger model are counted exactly
 Progress = Callable[[float], None]
 
 
@@ -142,8 +143,10 @@ class Talk:
         for turn in range(1, rounds + 1):
             have = [one.columns for one in measured] + list(self.rules)
             tree, most = fit.law.tree, self.cap * turn / rounds
-            open_ = [c for c in candidates if tree.home(c) is not None or cells_with(sizes, have, c) <= most]
-            open_ = open_ or [min(candidates, key=lambda c: (cells_with(sizes, have, c), c))]
+            # of many columns by a bound, as eliminating anew for every candidate would take minutes
+            grown = tree.cells_with if len(sizes) > EXACT else lambda c, have=have: cells_with(sizes, have, c)
+            open_ = [c for c in candidates if tree.home(c) is not None or grown(c) <= most]
+            open_ = open_ or [min(candidates, key=lambda c: (tree.cells_with(c), c))]
             clique = open_[self._pick(draw, open_, counts, fit)]
             chosen.append((clique, self._noisy(counts[clique], draw, self.schedule.measured)))
             measured = merged([*measured, self._measured(*chosen[-1])])
