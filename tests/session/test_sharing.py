@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import os
+import signal
 from itertools import combinations
 
 import numpy as np
 import pytest
 
 import sordino as sd
-from sordino.errors import BudgetExceeded, QueryError
+from sordino.errors import BudgetExceeded, QueryError, ReleaseFailed
 
 COLUMNS = {
     "age": {"type": "int", "bounds": (0, 100)},
@@ -273,3 +275,27 @@ def test_the_price_list_reads_nothing_and_falls_with_the_price(table):
     assert lines["report"][0] > lines["report"][1]
     assert lines["noise"][0] > lines["noise"][1]
     assert table.budget.spent == before
+
+
+def test_the_first_interrupt_waits_for_the_seal_and_the_second_does_not():
+    columns = {"sex": COLUMNS["sex"], "level": COLUMNS["level"]}
+    rows = {name: column for name, column in people(500).items() if name in columns}
+
+    def interrupting(times):
+        sent = []
+
+        def progress(done):
+            if done > 0.3 and len(sent) < times:
+                sent.append(done)
+                os.kill(os.getpid(), signal.SIGINT)
+
+        return progress
+
+    with opened(rows, columns) as held:
+        with pytest.raises(KeyboardInterrupt):
+            held.share(epsilon=1, delta=1e-6, progress=interrupting(1))
+        assert held.share(epsilon=1, delta=1e-6).release.recalled, "it was sealed all the same"
+        spent = held.budget.spent
+        with pytest.raises(ReleaseFailed):
+            held.share(epsilon=2, delta=1e-6, progress=interrupting(2))
+        assert held.budget.spent > spent, "the charge stands"
