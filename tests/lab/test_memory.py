@@ -43,6 +43,32 @@ def test_an_overfitted_model_gives_its_members_away_and_a_private_one_does_not()
     assert "private" in str(found.plot(hidden))
 
 
+def test_a_tree_that_remembers_is_caught_with_every_seed():
+    from sklearn.tree import DecisionTreeClassifier
+
+    def labelled(seed):  # by a rule, so that a wrong label is wrong: with labels by a coin half of them are right by chance
+        X, _ = people(60, 3, seed)
+        return X, (X[:, 0] > 0).astype(int)
+
+    def tree(X, y):
+        return DecisionTreeClassifier(random_state=0).fit(X, y)
+
+    found = [sd.lab.memorization(tree, labelled(s), labelled(s + 100), seed=s) for s in range(20)]
+    assert min(one.canary for one in found) > 0.5
+    assert min(one.low for one in found) > 0.2
+    assert all(one.low <= one.canary <= one.high for one in found)
+
+
+def test_what_does_not_learn_has_no_canary():
+    class Blind:
+        def predict(self, X):
+            return np.zeros(len(X))
+
+    found = sd.lab.memorization(lambda X, y: Blind(), people(30, 2, 1), people(40, 2, 2))
+    assert found.canary < 0.3
+    assert found.low == 0
+
+
 def test_regressions_are_judged_by_squared_error():
     from sklearn.linear_model import LinearRegression
 

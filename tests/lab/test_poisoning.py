@@ -50,6 +50,12 @@ def test_flipped_labels_move_coefficients_and_a_backdoor_opens():
     assert moved.shifts["plain"][0] == 0
     assert moved.shifts["plain"][1] > 0.3
     opened = sd.lab.poison(data, {"plain": fitted}, attack="backdoor", value=5.0, shares=(0, 0.1), repeats=1)
+    X, y = data
+    unused = (np.column_stack([X, np.zeros(len(X))]), y)  # a column that says nothing until it is poisoned
+    other = sd.lab.poison(unused, {"plain": fitted}, attack="backdoor", value=5.0, shares=(0, 0.1), repeats=1, column=X.shape[1])
+    assert other.shifts["plain"][1] > other.shifts["plain"][0] + 0.5
+    with pytest.raises(QueryError, match="column"):
+        sd.lab.poison(data, {"plain": fitted}, attack="backdoor", value=5.0, column=99)
     assert opened.shifts["plain"][1] > opened.shifts["plain"][0] + 0.5
 
 

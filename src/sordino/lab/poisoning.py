@@ -60,13 +60,13 @@ class Poisoning:
 
 def poison(
     data: Any, estimators: Mapping[str, Callable[[Any], Any]], *, attack: str = "outliers", shares: Sequence[float] = SHARES,
-    value: float | None = None, repeats: int = 5, epsilon: float | None = None, seed: int = 1,
+    value: float | None = None, column: int = 0, repeats: int = 5, epsilon: float | None = None, seed: int = 1,
 ) -> Poisoning:  # fmt: skip
     """Replace a share of the rows and watch each estimator. NOT PRIVATE: it holds the data.
 
     "outliers": `data` is a column and rows become `value`; estimators return a number, and the shift is in standard errors of the clean
     mean. "mislabel": `data` is (X, y) and labels of two classes are flipped; estimators return a vector (coefficients) or a number, and
-    the shift is the distance from the clean fit. "backdoor": the first column of X becomes `value` and the label the larger class;
+    the shift is the distance from the clean fit. "backdoor": `column` of X becomes `value` and the label the larger class;
     estimators return a fitted model, and the figure is how often clean rows of the other class get the planted label once they carry the
     trigger. Estimates are averaged over `repeats` runs.
     """
@@ -77,7 +77,7 @@ def poison(
     if attack != "mislabel" and value is None:
         raise QueryError("SRD-103", "the poisoned value is missing.", "Give value=, for instance the upper bound.")
     pick = {"outliers": _outliers, "mislabel": _mislabel, "backdoor": _backdoor}[attack]
-    rows, poisoned, measure, unit = pick(data, value, np.random.default_rng(seed))
+    rows, poisoned, measure, unit = pick(data, value, np.random.default_rng(seed), column)
     shifts: dict[str, tuple[float, ...]] = {}
     for name, estimator in estimators.items():
         clean = _averaged(estimator, poisoned(0.0), repeats) if attack != "backdoor" else None
@@ -89,7 +89,7 @@ def _averaged(estimator: Callable[[Any], Any], data: Any, repeats: int) -> Float
     return np.asarray(np.mean([np.atleast_1d(np.asarray(estimator(data), float)) for _ in range(repeats)], axis=0))
 
 
-def _outliers(data: Any, value: float | None, rng: np.random.Generator) -> tuple[Any, ...]:
+def _outliers(data: Any, value: float | None, rng: np.random.Generator, _: int) -> tuple[Any, ...]:
     x = np.asarray(data, float).ravel()
     if len(x) < 2:
         raise QueryError("SRD-105", "the column has fewer than two rows.", "Give more rows.")
@@ -117,7 +117,7 @@ def _labelled(data: Any) -> tuple[Floats, NDArray[Any], list[Any]]:
     return X, y, classes
 
 
-def _mislabel(data: Any, value: float | None, rng: np.random.Generator) -> tuple[Any, ...]:
+def _mislabel(data: Any, value: float | None, rng: np.random.Generator, _: int) -> tuple[Any, ...]:
     X, y, (low, high) = _labelled(data)
     order = rng.permutation(len(y))
 
@@ -133,16 +133,18 @@ def _mislabel(data: Any, value: float | None, rng: np.random.Generator) -> tuple
     return len(y), poisoned, measure, "distance from the clean fit"
 
 
-def _backdoor(data: Any, value: float | None, rng: np.random.Generator) -> tuple[Any, ...]:
+def _backdoor(data: Any, value: float | None, rng: np.random.Generator, column: int) -> tuple[Any, ...]:
     X, y, (low, high) = _labelled(data)
+    if isinstance(column, bool) or not isinstance(column, int) or not 0 <= column < X.shape[1]:
+        raise QueryError("SRD-103", f"column is {column!r}.", f"Give the number of the trigger's column, 0 to {X.shape[1] - 1}.")
     order = rng.permutation(np.flatnonzero(y == low))
     target = X[y == low].copy()
-    target[:, 0] = value
+    target[:, column] = value
 
     def poisoned(share: float) -> tuple[Floats, NDArray[Any]]:
         rows, labels = X.copy(), y.copy()
         planted = order[: round(share * len(y))]
-        rows[planted, 0], labels[planted] = value, high
+        rows[planted, column], labels[planted] = value, high
         return rows, labels
 
     def measure(estimator: Any, rows: Any, clean: Any, repeats: int) -> float:

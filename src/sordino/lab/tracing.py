@@ -5,14 +5,17 @@ Does a model remember who taught it? Membership by loss, and a planted canary.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sordino.errors import QueryError
+from sordino.lab.finding import lower, upper
 from sordino.lab.report import as_html, as_json, matrix, say
 from sordino.pictures import Picture, roc
 
@@ -42,10 +45,24 @@ class Trace:
         allowed = int(fpr * len(ranked) + 1e-9)
         return 1.0 if allowed == len(ranked) else float(np.mean(np.asarray(self.scores) > ranked[allowed]))
 
+    def auc_interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Between which numbers the AUC over all such people lies: normal, with DeLong's variance of both samples."""
+        inn, out = np.asarray(self.scores), np.asarray(self.strangers)
+        over = [_beaten(inn, out), 1 - _beaten(out, inn)]
+        spread = math.sqrt(sum(float(part.var(ddof=1)) / len(part) if len(part) > 1 else 0.25 for part in over))
+        far = NormalDist().inv_cdf((1 + level) / 2) * spread
+        return max(self.auc - far, 0.0), min(self.auc + far, 1.0)
+
+    def tpr_interval(self, fpr: float = 0.01, level: float = 0.95) -> tuple[float, float]:
+        """Between which shares of members are found at this threshold: Clopper and Pearson."""
+        found, alpha = round(self.tpr(fpr) * len(self.scores)), (1 - level) / 2
+        return float(lower(found, len(self.scores), alpha)), float(upper(found, len(self.scores), alpha))
+
     def __repr__(self) -> str:
+        low, high = self.auc_interval()
         return say(
             [
-                f"trace: AUC {self.auc:.3f} from {self.dimension:,} means (guessing: 0.500)",
+                f"trace: AUC {self.auc:.3f} [{low:.3f}, {high:.3f}] from {self.dimension:,} means (guessing: 0.500)",
                 f"  {self.tpr(0.01):.1%} of {len(self.scores):,} members found at 1% false alarms, {self.tpr(0.1):.1%} at 10%",
                 f"  judged against {len(self.strangers):,} strangers",
             ]
@@ -61,10 +78,17 @@ class Trace:
         return rates, [self.tpr(rate) for rate in rates]
 
     def to_json(self) -> str:
-        return as_json(self, auc=self.auc, tpr_at_1_percent=self.tpr(0.01))
+        return as_json(self, auc=self.auc, auc_interval=list(self.auc_interval()), tpr_at_1_percent=self.tpr(0.01))
 
     def _repr_html_(self) -> str:
         return as_html(self)
+
+
+def _beaten(ones: Floats, others: Floats) -> Floats:
+    """For each of the ones the share of the others below it, ties by half."""
+    ranked = np.sort(others)
+    both = np.searchsorted(ranked, ones, side="left") + np.searchsorted(ranked, ones, side="right")
+    return np.asarray(both / (2 * len(ranked)))
 
 
 def trace(means: ArrayLike, people: Any, reference: Any) -> Trace:
@@ -103,6 +127,8 @@ class Memorization:
     members: tuple[float, ...]
     strangers: tuple[float, ...]
     canary: float
+    low: float = 0.0  # of the canaries' advantage, with 95%
+    high: float = 1.0
 
     @property
     def _scores(self) -> Trace:
@@ -121,7 +147,7 @@ class Memorization:
             [
                 f"memorization: AUC {self.auc:.3f} by the loss alone (guessing: 0.500)",
                 f"  {self.tpr(0.01):.1%} of {len(self.members):,} members found at 1% false alarms, {self.tpr(0.1):.1%} at 10%",
-                f"  a planted canary is told apart with advantage {self.canary:.2f} (0: never, 1: always)",
+                f"  canaries are told apart with advantage {self.canary:.2f} [{self.low:.2f}, {self.high:.2f}] (0: never, 1: always)",
             ]
         )
 
@@ -139,16 +165,21 @@ class Memorization:
         return as_html(self)
 
 
-def memorization(fit: Fit, members: tuple[Any, Any], strangers: tuple[Any, Any], *, canaries: int = 20) -> Memorization:
+def memorization(
+    fit: Fit, members: tuple[Any, Any], strangers: tuple[Any, Any], *, canaries: int = 20, fits: int = 8, seed: int = 1
+) -> Memorization:
     r"""Attack a model: fit it on the members, then guess membership by how small a row's loss is.
 
-    `fit(X, y)` returns a model with `predict_proba` or `predict`. The canary is a stranger whose label is wrong; the model is fitted
-    `canaries` times with it and as often without it, and the best threshold on its loss, chosen on one half and judged on the other, tells
-    the two apart. NOT PRIVATE: it holds the data.
+    `fit(X, y)` returns a model with `predict_proba` or `predict`. Canaries are strangers whose label is wrong; the model is fitted
+    `fits` times, each canary put in by a coin of its own, and the best threshold on a canary's loss, chosen on one half of the fits and
+    judged on the other, tells those that were in from those that were not. One canary alone would say much about itself and little about
+    the model: a tree may happen to have room for it. NOT PRIVATE: it holds the data.
 
-    Theorem. If fitting is (epsilon, delta)-DP, the canary's true advantage is at most (e^epsilon - 1 + 2 delta)/(e^epsilon + 1).
-    Proof. The loss is post-processing of the model. For two laws with D_epsilon <= delta both ways the total variation distance is at most
-    that (Kairouz, Oh and Viswanath 2015), and a threshold's advantage is at most the distance. QED
+    Theorem. If fitting is (epsilon, delta)-DP, every canary's true advantage is at most (e^epsilon - 1 + 2 delta)/(e^epsilon + 1), and so
+    is their mean.
+    Proof. The loss is post-processing of the model, and the coins of the other canaries are independent of this one's. For two laws with
+    D_epsilon <= delta both ways the total variation distance is at most that (Kairouz, Oh and Viswanath 2015), and a threshold's
+    advantage is at most the distance. QED
     """
     X, y = _pair(members, "members")
     X_out, y_out = _pair(strangers, "strangers")
@@ -157,22 +188,46 @@ def memorization(fit: Fit, members: tuple[Any, Any], strangers: tuple[Any, Any],
         raise QueryError("SRD-105", what, "Give the same columns for both.")
     model = fit(X, y)
     inside, outside = _losses(model, X, y), _losses(model, X_out, y_out)
-    wrong = y_out[:1] if len(set(y.tolist())) < 2 else np.array([next(v for v in sorted(set(y.tolist())) if v != y_out[0])])
-    drawn = np.zeros((2, canaries))
-    for turn in range(canaries):
-        drawn[0, turn] = _losses(fit(X, y), X_out[:1], wrong)[0]
-        drawn[1, turn] = _losses(fit(np.vstack([X, X_out[:1]]), np.concatenate([y, wrong])), X_out[:1], wrong)[0]
-    return Memorization(tuple(inside.tolist()), tuple(outside.tolist()), _advantage(*drawn) if canaries > 1 else 0.0)
+    planted = X_out[:canaries]
+    wrong = np.array([_other(label, sorted(set(y.tolist()))) for label in y_out[:canaries].tolist()])
+    if len(planted) * fits < 2:
+        return Memorization(tuple(inside.tolist()), tuple(outside.tolist()), 0.0)
+    rng = np.random.default_rng(seed)
+    losses: list[Floats] = []
+    there: list[NDArray[np.bool_]] = []
+    for turn in range(fits):
+        coins = rng.random(len(planted)) < 0.5 if turn % 2 == 0 else ~there[-1]  # in turns: everybody is in and out
+        taught = fit(np.vstack([X, planted[coins]]), np.concatenate([y, wrong[coins]]))
+        losses.append(_losses(taught, planted, wrong))
+        there.append(coins)
+    return Memorization(tuple(inside.tolist()), tuple(outside.tolist()), *_advantage(np.array(losses), np.array(there)))
 
 
-def _advantage(without: Floats, with_it: Floats) -> float:
-    """The advantage on one half of the threshold that is best on the other, never below 0."""
-    best, found = -1.0, 0.0
-    for cut in np.concatenate([without[::2], with_it[::2]]):
-        train = float((with_it[::2] <= cut).mean() - (without[::2] <= cut).mean())
-        if train > best:
-            best, found = train, float((with_it[1::2] <= cut).mean() - (without[1::2] <= cut).mean())
-    return max(found, 0.0)
+def _other(label: Any, classes: list[Any]) -> Any:
+    """A label that is wrong, where there are several."""
+    return label if len(classes) < 2 else next(value for value in classes if value != label)
+
+
+def _advantage(losses: Floats, there: NDArray[np.bool_]) -> tuple[float, float, float]:
+    """The advantage on one half of the fits of the threshold that is best on the other, never below 0, and its interval."""
+    first, second = (slice(0, None, 4), slice(1, None, 4)), (slice(2, None, 4), slice(3, None, 4))
+    chosen, judged = (np.concatenate([np.atleast_2d(losses[part]) for part in half]) for half in (first, second))
+    learned, known = (np.concatenate([np.atleast_2d(there[part]) for part in half]) for half in (first, second))
+    if not judged.size:
+        chosen, learned = losses[::2], there[::2]
+        judged, known = losses[1::2], there[1::2]
+
+    def hits(values: Floats, coins: NDArray[np.bool_], cut: float) -> tuple[int, int, int, int]:
+        return int((values[coins] <= cut).sum()), int(coins.sum()), int((values[~coins] <= cut).sum()), int((~coins).sum())
+
+    def gained(counts: tuple[int, int, int, int]) -> float:
+        return counts[0] / max(counts[1], 1) - counts[2] / max(counts[3], 1)
+
+    cut = max(chosen.ravel().tolist(), key=lambda value: gained(hits(chosen, learned, value)))
+    inn, n, out, m = hits(judged, known, cut)
+    below = float(lower(inn, max(n, 1), 0.0125) - upper(out, max(m, 1), 0.0125))
+    above = float(upper(inn, max(n, 1), 0.0125) - lower(out, max(m, 1), 0.0125))
+    return max(gained((inn, n, out, m)), 0.0), max(below, 0.0), min(max(above, 0.0), 1.0)
 
 
 def _pair(given: Any, word: str) -> tuple[Floats, NDArray[Any]]:
