@@ -140,3 +140,48 @@ def bound_of_a_row_for_a_person():
 def bound_of_a_row_for_a_replacement():
     """The same where a row is replaced: it leaves and another comes, and the answer moves by twice what was proposed."""
     return UndividedBound
+
+
+def visited(rows, draw, after):
+    """Visits (person, day) joined with themselves on the person; at most two rows of a person count, before the join or after it."""
+    kept = {}
+    for person, day in rows:
+        kept.setdefault(person, []).append(day)
+    pairs = sum(min(len(days) ** 2, 2) if after else min(len(days), 2) ** 2 for days in kept.values())
+    return draw(DiscreteLaplace(Fraction(2), pairs))
+
+
+@planted(HAND, Listed([(1, 1), (1, 2), (1, 3)], []), lambda rows, draw: visited(rows, draw, True))
+def bounding_before_the_join(rows, draw):
+    """Two rows of a person are kept in each table and joined: four come out, and the noise is for two."""
+    return visited(rows, draw, False)
+
+
+VISITS, ITEMS = [("ann", 1), ("ann", 2), ("bob", 1)], [("bob", 1, 1), ("ann", 2, 1)]
+
+
+def billed(gone, draw, carried):
+    """The prices of items, one of each person. Who is gone took along what is theirs: by the id in the item, or by the key of a visit."""
+    keys = {key for person, key in VISITS if person == gone}
+    left = [(person, price) for person, key, price in ITEMS if (person != gone if carried else key not in keys)]
+    return draw(DiscreteLaplace(Fraction(1), sum(dict(left).values())))
+
+
+@planted(HAND, Listed(None, "ann"), lambda gone, draw: billed(gone, draw, True))
+def a_visit_key_of_two_people(gone, draw):
+    """An item's owner is looked up by the key of a visit that two people have: one leaves, and takes the other's item along."""
+    return billed(gone, draw, False)
+
+
+def ranked(rows, draw, inside):
+    """How many rows have the number one, in all rows or in those of their person, weighed by their value in [-1, 1]."""
+    first = {}
+    for person, value in sorted(rows, key=lambda row: row[1]):
+        first.setdefault(person if inside else None, value)
+    return draw(DiscreteLaplace(Fraction(1), sum(first.values())))
+
+
+@planted(HAND, Listed([(1, -1), (2, 1)], [(2, 1)]), lambda rows, draw: ranked(rows, draw, True))
+def window_over_everybody(rows, draw):
+    """ROW_NUMBER() without a partition: when the first row leaves, somebody else's becomes the first, and the answer moves twice."""
+    return ranked(rows, draw, False)

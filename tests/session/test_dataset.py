@@ -11,7 +11,7 @@ import sordino as sd
 from sordino.errors import QueryError
 
 PATIENTS = {"patient_id": [1, 2, 3, 4], "sex": ["f", "m", "f", "m"], "age": [30, 40, 50, 60]}
-VISITS = {"visit_id": list("abcdef"), "pid": [1, 1, 1, 2, 2, 3], "cost": [10, 20, 30, 40, 50, 60], "ward": list("xyxxyy")}
+VISITS = {"visit_id": list("abcdef"), "fee": [1] * 6, "pid": [1, 1, 1, 2, 2, 3], "cost": [10, 20, 30, 40, 50, 60], "ward": list("xyxxyy")}
 ITEMS = {"visit_id": list("aabcdz"), "price": [1, 2, 3, 4, 5, 6]}
 WARDS = {"ward": ["x", "y"], "kind": ["old", "new"]}
 SURE = {"epsilon": 10_000}
@@ -173,6 +173,7 @@ person = "pid"
 unique = ["visit_id"]
 [tables.visits.columns]
 cost = { type = "int", bounds = [0, 100] }
+fee = { type = "int" }
 visit_id = { type = "id" }
 [tables.items]
 source = "items.parquet"
@@ -202,6 +203,8 @@ def test_a_dataset_file_says_whose_the_rows_are(tmp_path: Path) -> None:
         assert answers(hospital.sql(text)) == {"sex": ["f", "m"], "s": [10, 5]}
         assert answers(hospital.items.sum("price")) == {"sum(price)": [15]}
         assert hospital.visits.size == 4
+        with pytest.raises(QueryError, match=r"\[tables.visits.columns\] fee = \{ type = \"int\", bounds = \[low, high\] \}"):
+            hospital.sql("SELECT AVG(fee) AS m FROM visits")
     for old, new, words in (
         ('person = "pid"\n', "", "does not say whose its rows are"),
         ("max_groups = 2", 'max_groups = 2\nunit_column = "patient_id"', "say the same thing"),

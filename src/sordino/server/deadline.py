@@ -204,6 +204,11 @@ class Deadlines:
     def rows(self, table: str) -> int:
         return self.declared.tables[table].most_rows or ROWS
 
+    def rows_of(self, table: Any) -> int:
+        """The rows that a question about a table, or about a view of several, reads; a join may have more before it is cut."""
+        names = [table.name] if table.view is None else [part.name for part in table.view.tables]
+        return sum(map(self.rows, names))
+
     @property
     def undeclared(self) -> Iterator[str]:
         """What the owner has not said, in words for the start of the server."""
@@ -218,9 +223,9 @@ class Deadlines:
         if self.seconds is not None:
             return self.seconds
         largest = max(self.rows(name) for name, item in self.declared.tables.items() if not item.public)
-        found = self.plain_ms * max(1.0, work(plan, table.columns, self.rows(table.name)) / plain(largest))
+        found = self.plain_ms * max(1.0, work(plan, table.columns, self.rows_of(table)) / plain(largest))
         if found > self.longest_ms:
-            rows, why = self.rows(table.name), "by its columns, patterns, statistics and groups"
+            rows, why = self.rows_of(table), "by its columns, patterns, statistics and groups"
             what = f"{why} this question would take {found / 1000:,.1f} s on {rows:,} rows."
             fix = f"The owner allows {self.longest_ms / 1000:g} s: ask for less at once, with shorter patterns."
             raise Refusal(422, "SRD-510", what, fix)

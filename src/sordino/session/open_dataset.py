@@ -22,6 +22,7 @@ from sordino.plan.dataset import Dataset, read_dataset
 from sordino.plan.ownership import owned_tables
 from sordino.plan.select import read_select
 from sordino.plan.sql_expression import Catalogue
+from sordino.schema.column import Column
 from sordino.schema.declaration import complete
 from sordino.schema.value import nearest
 from sordino.session.key_check import attested
@@ -114,6 +115,8 @@ def opened_dataset(declared: Dataset, *, imported: bool = False, engine: str = "
             if item.public
         }
         known = {name: complete(declared.tables[name].columns, reader.header()) for name, reader in readers.items()}
+        if declared.path:  # who wrote a file is told what to write there
+            known = {name: {column: _in_file(name, facts) for column, facts in columns.items()} for name, columns in known.items()}
         owned = owned_tables(declared.owners, known, declared.unit.column or "") if declared.owners else {}
         for name, columns in known.items():
             readers[name].columns = columns
@@ -211,6 +214,14 @@ def _wanted(declared: Dataset, name: str, reader: Any) -> Wanted | None:
     if not needs_import(reader):
         return None
     return Wanted(reader.source, tuple(reader.columns.values()), _person(declared, name), declared.fold_ids, declared.tables[name].csv)
+
+
+def _in_file(table: str, column: Column) -> Column:
+    """A number without bounds, with the line that declares them."""
+    if not column.number or column.bounds is not None or column.type == "bool":
+        return column
+    line = f'{column.name} = {{ type = "{column.type}", bounds = [low, high] }}'
+    return replace(column, hint=f"Declare them in the dataset file, from public knowledge: [tables.{table}.columns] {line}.")
 
 
 def _person(declared: Dataset, name: str) -> str | None:
