@@ -15,9 +15,9 @@ from pathlib import Path
 HERE = Path(__file__).parent
 ORDER = (
     "noise", "sensitivity", "accounting", "ledger", "engine", "bounding", "spark", "scale", "tables", "planner", "means", "quantiles",
-    "histograms", "accuracy", "models", "inference", "regressions", "share", "server", "load", "peers",
+    "histograms", "groups", "accuracy", "models", "inference", "regressions", "share", "server", "load", "peers",
 )  # fmt: skip
-WORDS = {"scale": ("--page", "docs/scale.md")}
+WORDS = {"scale": ("--page", "docs/scale.md"), "groups": ("--page", "docs/groups.md")}
 LIMIT = 25 * 60  # seconds; no bench comes near, one that hangs must not take the night
 
 

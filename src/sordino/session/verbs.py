@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sordino.session.description import Describing
     from sordino.session.gram import MomentsQuery
     from sordino.session.query import Query
+    from sordino.session.ranges import RangesQuery
     from sordino.session.shared import Shared
     from sordino.session.sharing import Sharing
 
@@ -190,6 +191,13 @@ class TableVerbs(Verbs["Query"]):
         from sordino.session.description import describe
 
         return describe(self._rows(), columns, level)
+
+    def cdf(self, column: str, *, bins: Any = 256) -> RangesQuery:
+        """Counts of bins, drawn so that any range of them has little noise: `people.cdf("income").release(epsilon=1).between(a, b)`."""
+        from sordino.session.ranges import RangesQuery
+        from sordino.statistics.histograms import cdf
+
+        return RangesQuery(self._ask(cdf(column, bins=bins)))
 
     def gram(self, columns: Sequence[str]) -> MomentsQuery:
         """Second moments of several columns, paid once: correlations, components and regressions are free afterwards."""

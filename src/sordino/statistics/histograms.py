@@ -6,8 +6,12 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from sordino.errors import QueryError
 from sordino.mechanisms.laplace_histogram import LaplaceHistogram
@@ -16,14 +20,15 @@ from sordino.privacy.certificate import Part
 from sordino.privacy.number import exact
 from sordino.privacy.relation import Limits, Relation
 from sordino.schema.value import shown
-from sordino.statistics.added import discrete_radius, gaussian_radius
+from sordino.statistics.added import AddedGaussian, discrete_radius, gaussian_radius
 from sordino.statistics.column_mode import public_values, refuse_private_groups
+from sordino.statistics.linear_noise import sum_radius
 from sordino.statistics.port import LEVEL, Answer, Context, Counted, Groups, Plain, Priced, Step, Ways
-from sordino.statistics.reach import column_of, grid_of, read_cells, tally
+from sordino.statistics.reach import column_of, grid_of, read_cells, root_up, tally
 from sordino.summaries import Ask, Draw, Held
 from sordino.summaries.totals import Item
 
-__all__ = ["BinsStep", "Histogram", "histogram", "noise_radius", "stable_histogram"]
+__all__ = ["BinsStep", "Histogram", "RangesStep", "cdf", "coefficients", "histogram", "noise_radius", "stable_histogram"]
 
 
 def stable_histogram(epsilon: Fraction, delta: Fraction, limits: Limits, relation: Relation) -> StableHistogram:
@@ -92,9 +97,98 @@ class BinsStep(Priced):
     def width(self, rows: int | None, level: float = LEVEL) -> float:
         return float(noise_radius(self.mechanism, level))
 
+    def sum_width(self, weights: NDArray[np.float64], level: float) -> float:
+        """The half-width of a weighted sum of the noisy counts: of independent Laplace noises of one scale."""
+        return sum_radius(weights * float(self.mechanism.scale), 0.0, level)
+
     def rmse(self, rows: int | None) -> float:
         """Of one count; of one that is shown, where small ones are withheld."""
         return noise_rmse(self.mechanism)
+
+
+LEAST_BINS, MOST_BINS = 64, 4096  # from here on ranges gain; beyond, the matrix of all ranges is too large
+UNIT = 2**20  # of a coefficient
+
+
+@lru_cache(maxsize=16)
+def coefficients(bins: int) -> tuple[int, ...]:
+    """Those of 1/sqrt(1 - z) in whole units, rounded down: the square root of adding up, as a Toeplitz matrix."""
+    found, c = [], Fraction(1)
+    for k in range(bins):
+        c = c if k == 0 else c * (2 * k - 1) / (2 * k)
+        found.append(c.numerator * UNIT // c.denominator)
+    return tuple(found)
+
+
+@lru_cache(maxsize=16)
+def _inverse(bins: int) -> NDArray[np.float64]:
+    """Of the lower triangular matrix of these coefficients, by its first column."""
+    c = np.array(coefficients(bins), float) / UNIT
+    d = np.zeros(bins)
+    d[0] = 1 / c[0]
+    for k in range(1, bins):
+        d[k] = -(c[1 : k + 1] @ d[k - 1 :: -1]) / c[0] if k > 1 else -c[1] * d[0] / c[0]
+    place = np.arange(bins)
+    return np.where(place[:, None] >= place[None, :], d[np.maximum(place[:, None] - place[None, :], 0)], 0.0)
+
+
+@dataclass(frozen=True)
+class RangesStep(Priced):
+    r"""Counts of bins drawn through the square root of adding up: any range of them has little noise.
+
+    Theorem. Let R be the lower triangular Toeplitz matrix of the coefficients c_k of 1/sqrt(1 - z), rounded down. R x plus Gaussian noise
+    for the L2 sensitivity N |c| (sqrt(2) N |c| under replace) is (epsilon, delta)-DP; R^-1 of it estimates the bins without bias, and a
+    sum w of bins errs by a normal law of deviation sigma |w R^-1|.
+    Proof. A row moves R x by one of its columns, whose norm is at most that of the first, |c|; entries are not negative, so two columns
+    are at most sqrt(2) |c| apart; N rows of a person by N times that. The rest is post-processing. QED
+    For prefixes of n bins |w R^-1| is that of a prefix of R, so their deviation is sigma_1 |c|^2 = sigma_1 (ln(n)/pi + 1.07) instead of
+    sigma_1 sqrt(n).
+    """
+
+    noise: AddedGaussian
+    labels: tuple[Any, ...]
+    bar: str = "exact"
+
+    @property
+    def name(self) -> str:
+        return f"Gaussian, square root of {len(self.labels)} bins"
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return (self.noise.part,)
+
+    @property
+    def _deviation(self) -> float:
+        return float(self.noise.scale) / UNIT
+
+    def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
+        (found,) = read_cells(ask, Item("rows"), groups)
+        x = np.array([found.get(place, 0) for place in range(len(self.labels))], np.int64)
+        y = np.convolve(np.array(coefficients(len(x)), np.int64), x)[: len(x)]  # whole numbers: exact up to 2^43 rows
+        drawn = self.noise.around(y, draw)
+        counts = _inverse(len(x)) @ (drawn / UNIT)
+        answer = Answer(dict(zip(self.labels, counts.tolist(), strict=True)))
+        return [replace(answer, low=ends[0], high=ends[1]) for ends in [self.interval(answer, LEVEL)]]
+
+    def sum_width(self, weights: NDArray[np.float64], level: float) -> float:
+        """The half-width of a weighted sum of the estimated bins."""
+        from scipy.special import ndtri
+
+        return float(ndtri((1 + level) / 2)) * self._deviation * float(np.linalg.norm(weights @ _inverse(len(self.labels))))
+
+    def interval(self, answer: Answer, level: float) -> tuple[Any, Any]:
+        from scipy.special import ndtri
+
+        far = float(ndtri((1 + level) / 2)) * self._deviation * np.linalg.norm(_inverse(len(self.labels)), axis=1)
+        ends = list(zip(answer.value.items(), far.tolist(), strict=True))
+        return {k: v - r for (k, v), r in ends}, {k: v + r for (k, v), r in ends}
+
+    def width(self, rows: int | None, level: float = LEVEL) -> float:
+        """Of the last bin, the widest."""
+        return self.sum_width(np.eye(len(self.labels))[-1], level)
+
+    def rmse(self, rows: int | None) -> float:
+        return self._deviation * float(np.linalg.norm(_inverse(len(self.labels))[-1]))
 
 
 @dataclass(frozen=True)
@@ -110,6 +204,7 @@ class Histogram(Plain):
     bins: int | tuple[Any, ...] | None = None
     keys: tuple[Any, ...] | None = None
     columns: tuple[str, ...] = ()
+    ranges: bool = False  # whether ranges of bins matter more than single ones
 
     def __post_init__(self) -> None:
         if self.bins is not None and self.keys is not None:
@@ -119,7 +214,11 @@ class Histogram(Plain):
 
     @property
     def label(self) -> str:
-        return f"histogram({self.column})"
+        return f"{'cdf' if self.ranges else 'histogram'}({self.column})"
+
+    @property
+    def takes_delta(self) -> bool:
+        return self.ranges
 
     def edges(self, context: Context) -> tuple[int, ...] | None:
         """The cut points in grid steps above the lower bound, for bins of equal width or at the given values."""
@@ -128,7 +227,8 @@ class Histogram(Plain):
             return None
         grid = grid_of(context, self.column)
         if isinstance(self.bins, int):
-            steps = [-(-grid.width * i // self.bins) for i in range(self.bins + 1)]
+            many = min(self.bins, grid.width) if self.ranges else self.bins  # no more bins than values
+            steps = [-(-grid.width * i // many) for i in range(many + 1)]
         elif column.type in ("date", "timestamp"):
             steps = [replace(column, bounds=(edge, edge)).grid().low - grid.low for edge in self.bins]
         else:
@@ -146,17 +246,36 @@ class Histogram(Plain):
     def question(self) -> dict[str, Any]:
         bins = [str(b) for b in self.bins] if isinstance(self.bins, tuple) else self.bins
         keys = None if self.keys is None else [str(key) for key in self.keys]
-        return {"statistic": "histogram", "column": self.column, "bins": bins, "keys": keys}
+        return {"statistic": "histogram", "column": self.column, "bins": bins, "keys": keys, **({"ranges": True} if self.ranges else {})}
 
     def needs_delta(self, context: Context) -> bool:
         return self.counted(context).keys is None
 
     def ways(self, epsilon: Fraction, delta: Fraction, context: Context) -> Ways:
-        name = "laplace" if self.counted(context).keys is not None else "stability"
-        return {name: lambda: self.step(epsilon, delta, context)}
+        counted = self.counted(context)
+        if self.ranges and context.grouped:
+            raise QueryError("SRD-203", "ranges are counted without groups.", "Ask for histogram by group, or filter with where().")
+        plain = {"laplace" if counted.keys is not None else "stability": lambda: self._plain(epsilon, delta, context)}
+        if not self.ranges or not delta or counted.edges is None or not LEAST_BINS < len(counted.edges) <= MOST_BINS + 1:
+            return plain
+        return {"gaussian": lambda: self._ranged(epsilon, delta, context), **plain}
+
+    def _ranged(self, epsilon: Fraction, delta: Fraction, context: Context) -> Step:
+        counted = self.counted(context)
+        assert counted.edges is not None
+        grid, limits = grid_of(context, self.column), context.cells(len(counted.edges) - 1)
+        labels = tuple((grid.value(a), grid.value(b)) for a, b in pairwise(counted.edges))
+        apart = 2 if context.unit.relation is Relation.REPLACE else 1  # squared: non-negative columns are at most the root of two apart
+        reach = root_up(Fraction(limits.counted**2 * apart * sum(c * c for c in coefficients(len(labels)))))
+        return RangesStep(AddedGaussian(epsilon, delta, reach, len(labels)), labels)
 
     def step(self, epsilon: Fraction, delta: Fraction, context: Context) -> Step:
         refuse_private_groups(context, self.label)
+        if self.ranges and (first := next(iter(self.ways(epsilon, delta, context)))) == "gaussian":
+            return self.ways(epsilon, delta, context)[first]()
+        return self._plain(epsilon, delta, context)
+
+    def _plain(self, epsilon: Fraction, delta: Fraction, context: Context) -> Step:
         counted = self.counted(context)
         limits = context.cells(None if counted.keys is None else len(counted.keys))
         if counted.keys is None:
@@ -174,6 +293,11 @@ def histogram(column: str, *, bins: int | Iterable[Any] | None = None, keys: Ite
     """Counts by value (declared keys, the public keys given here, or private ones) or by bin (a number of equal bins, or their edges)."""
     edges = bins if bins is None or isinstance(bins, int) else _listed("bins", bins)
     return Histogram(column, edges, None if keys is None else _listed("keys", keys))
+
+
+def cdf(column: str, *, bins: int | Iterable[Any] = 256) -> Histogram:
+    """Counts of bins whose ranges are what matters: with a delta and 64 bins or more the noise of a range grows with a logarithm."""
+    return replace(histogram(column, bins=bins), ranges=True)
 
 
 def _listed(word: str, values: Any) -> tuple[Any, ...]:

@@ -1,0 +1,148 @@
+"""What group-by costs and shows: half-widths of totals by group, prices on a ledger that adds rho, keys that are named.
+
+    python bench/groups.py [--page docs/groups.md] [--runs 5] [--people 50000]
+
+Everything but the keys follows from public facts. Laplace noise is what every total by group had; coins are how keys were named.
+"""
+
+from __future__ import annotations
+
+import argparse
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import sordino as sd
+from sordino.mechanisms import PartitionSelection, WeightedSelection
+from sordino.mechanisms.stability import UNIT
+from sordino.noise import draw
+from sordino.summaries import Counts, KeyWeights, Tally
+from sordino.summaries.request import weight_of
+
+SMALL = Fraction(1, 10**6)
+HOLDERS = {"8 yearly rows": 8, "12 months": 12, "64 tags": 64}
+MANY = (1, 5, 10, 20, 64)
+
+
+def opened(groups: int, accounting: str = "pure") -> Any:
+    keys = [f"k{i}" for i in range(100)]
+    limits = {"max_rows": groups, "max_groups": groups, "max_rows_per_group": 1}
+    budget = sd.Budget(epsilon=10, delta=1e-6, accounting=accounting)
+    data = {"person": ["p"], "k": ["k0"], "x": [1]}
+    return sd.table(data, unit="person", **limits, keys={"k": keys}, bounds={"x": (0, 100)}, budget=budget, ledger=":memory:")
+
+
+def widths() -> list[str]:
+    out = ["| a person with | statistic | before | now | noise |", "|---|---|---|---|---|"]
+    for name, groups in HOLDERS.items():
+        with opened(groups) as table:
+            by = table.group_by("k")
+            asked = {"count": by.count(), "sum in [0, 100]": by.sum("x"), "mean of 1,000 rows": by.mean("x"), "people": by.count_units()}
+            for label, query in asked.items():
+                (old,) = query.by_mechanism("laplace").settle(1, SMALL).steps.values()
+                (new,) = query.settle(1, SMALL).steps.values()
+                out.append(f"| {name} | {label} | {old.width(1000):,.4g} | {new.width(1000):,.4g} | {new.name} |")
+    return out
+
+
+def prices() -> list[str]:
+    out = ["| groups of one row | Laplace noise | now | times less |", "|---|---|---|---|"]
+    for groups in MANY:
+        with opened(groups, "zcdp") as table:
+            query = table.group_by("k").count()
+            old, new = (float(ask.priced(within=100).cost.rho) for ask in (query.by_mechanism("laplace"), query))
+            out.append(f"| {groups} | {old:.2g} | {new:.2g} | {old / new:.2g} |")
+    return out
+
+
+def thresholds() -> list[str]:
+    out = ["| groups a person | coins | weights, people with as many keys | weights, people with one |", "|---|---|---|---|"]
+    for groups in MANY:
+        table = PartitionSelection(1, SMALL, groups).table
+        coins = next(i for i, chance in enumerate(table) if 2 * chance >= UNIT)
+        found = WeightedSelection(1, SMALL, groups)
+        out.append(f"| {groups} | {coins} | {found.people(groups)} | {found.people(1)} |")
+    return out
+
+
+def zipf(people: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Pairs of a person and a key, keys by a heavy tail, about 13 different ones a person."""
+    sizes = 1 + rng.poisson(14, people)
+    who = np.repeat(np.arange(people), sizes)
+    pairs = np.unique(np.stack([who, np.minimum(rng.zipf(1.3, len(who)), 10**6)]), axis=1)
+    return pairs[0], pairs[1]
+
+
+def bounded(who: np.ndarray, key: np.ndarray, groups: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    order = np.lexsort((rng.random(len(who)), who))
+    who, key = who[order], key[order]
+    place = np.arange(len(who)) - np.searchsorted(who, who)
+    return who[place < groups], key[place < groups]
+
+
+def tally(key: np.ndarray, weights: np.ndarray) -> Tally:
+    names, place = np.unique(key, return_inverse=True)
+    return Tally(tuple(names.tolist()), np.bincount(place, weights).astype(np.int64))
+
+
+def named(who: np.ndarray, key: np.ndarray, mechanism: Any) -> int:
+    def ask(request: Any) -> Tally:
+        if isinstance(request, Counts):
+            return tally(key, np.ones(len(key)))
+        assert isinstance(request, KeyWeights)
+        left = ~np.isin(key, np.array(request.without, key.dtype)) if request.without else np.ones(len(key), bool)
+        mine, held = who[left], key[left]
+        _, place, many = np.unique(mine, return_inverse=True, return_counts=True)
+        each = np.array([weight_of(k) for k in range(1, int(many.max()) + 1)], float)
+        return tally(held, each[many[place] - 1])
+
+    return len(mechanism.release(ask, draw))
+
+
+def keys(runs: int, people: int) -> list[str]:
+    out = ["| groups a person | coins | weights |", "|---|---|---|"]
+    for groups in (1, 2, 5, 20, 64):
+        found: list[list[int]] = [[], []]
+        for run in range(runs):
+            rng = np.random.default_rng(run)
+            who, key = bounded(*zipf(people, rng), groups, rng)
+            for place, kind in enumerate((PartitionSelection, WeightedSelection)):
+                found[place].append(named(who, key, kind(1, SMALL, groups)))
+        out.append(f"| {groups} | {np.mean(found[0]):.0f} | {np.mean(found[1]):.0f} |")
+    return out
+
+
+def page(runs: int, people: int) -> str:
+    parts = [
+        "# Groups, before and after",
+        f"Written by `python bench/groups.py --page docs/groups.md --runs {runs} --people {people}`.",
+        "## 95% half-widths of totals by group, one row a group, at (1, 1e-6)",
+        "Before: Laplace noise for all rows of a person.",
+        *["\n".join(widths())],
+        "## rho of a count within 100 in every group, on a ledger that adds rho",
+        *["\n".join(prices())],
+        "## People a private key needs to be named half of the time, at (1, 1e-6)",
+        *["\n".join(thresholds())],
+        f"## Private keys named, heavy-tailed keys of {people:,} people, about 13 a person, at (1, 1e-6), mean of {runs}",
+        "Up to two groups a person coins are used, from three on weights.",
+        *["\n".join(keys(runs, people))],
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--page", type=Path)
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--people", type=int, default=50_000)
+    asked = parser.parse_args()
+    text = page(asked.runs, asked.people)
+    print(text)
+    if asked.page is not None:
+        asked.page.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
