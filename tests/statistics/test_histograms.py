@@ -122,10 +122,14 @@ def test_keys_and_counts_are_one_draw_when_rows_name_as_much_as_people() -> None
     named = plan.keys.release(asks({"a": 500, "b": 1}), draw)
     assert named.keys == (("a",),)
     assert abs(named.answers["n"][0].value - 500) < 40
-    many_rows = context(KEY, person=True, m=50, g=2, grouped=True)
-    plan = st.plan_steps({"n": st.count()}, ONE, SMALL, many_rows)
+    for m, g in ((50, 2), (80, 1), (3, 3)):  # its threshold in rows is below that in people times half of a person's rows
+        plan = st.plan_steps({"n": st.count()}, ONE, SMALL, context(KEY, person=True, m=m, g=g, grouped=True))
+        assert isinstance(plan.keys, CountedKeys)
+        assert plan.cost.epsilon == 1
+    few = context(KEY, person=True, m=50, g=1, grouped=True)
+    plan = st.plan_steps({"n": st.count()}, Fraction(1, 20), Fraction(1, 10**4), few)  # here people name more
     assert isinstance(plan.keys, Keys)
-    assert plan.cost.epsilon == 1
+    assert plan.cost.epsilon == Fraction(1, 20)
     with pytest.raises(QueryError, match="delta"):
         st.plan_steps({"n": st.count()}, ONE, Fraction(0), rows)
 
