@@ -131,7 +131,7 @@ def a_mechanism_drawn_but_not_certified():
         yield
 
 
-@planted("an earlier version of our own", asks("count", *GROUPED), nothing)
+@planted("an earlier version of our own", asks("median", *GROUPED), nothing)
 @contextmanager
 def a_rho_that_is_not_summed():
     """A composed price has the rho of its dearest part instead of the sum."""

@@ -42,6 +42,7 @@ from sordino.mechanisms import (
     StableHistogram,
     StableMode,
     TwoCoins,
+    WeightedSelection,
 )
 from sordino.summaries import Near, Rung
 
@@ -75,6 +76,9 @@ SWAPS = tuple((a, [*a[:-1], b[-1] if b[-1] != a[-1] else 0]) for a, b in COLUMNS
 SCORES = (([5, 5, 0], [4, 6, 0]), ([9, 0, 0], [8, 1, 0]), ([2, 2, 2], [3, 1, 1]))
 KEYS = ({"a": 9, "b": 8}, {"a": 9, "b": 9}), ({"a": 5, "b": 1}, {"a": 4, "b": 1}), ({"a": 3}, {"a": 4})
 NEW = ({"a": 5}, {"a": 5, "b": 1})
+HELD = [("a",)] * 9 + [("a", "b")] * 4 + [("a", "b", "c")] * 3
+HOLDERS = ((HELD, [*HELD, ("a", "b", "c")]), (HELD, HELD[1:]), (HELD, [*HELD, ("b",)]))  # people with their keys
+HOLDER = (HELD, [*HELD, ("d",)])
 SMALL = Fraction(1, 20)
 
 # rows of one predictor and a target: a leverage point joins, a label flips sides, an all-zero table gains its only row
@@ -141,6 +145,7 @@ CASES = (
     Case("stable histogram", lambda e: StableHistogram(e, SMALL), KEYS, new_key=NEW),
     Case("stable histogram, Gaussian", lambda e: StableHistogram(e, SMALL, "gaussian", 2), KEYS, new_key=NEW),
     Case("partition selection", lambda e: PartitionSelection(e, SMALL), KEYS, new_key=NEW),
+    Case("weighted selection", lambda e: WeightedSelection(e, SMALL, 3), HOLDERS, new_key=HOLDER),
     Case("quantile", lambda e: QuantileExponential(e, high=100), COLUMNS),
     Case("quantile, replace", lambda e: QuantileExponential(e, "0.9", high=100, relation="replace"), SWAPS),
     Case("middle of the answers of parts", lambda e: SampleAggregate(e, high=100), SWAPS),

@@ -46,6 +46,7 @@ from sordino.mechanisms import (
     StableHistogram,
     StableMode,
     TwoCoins,
+    WeightedSelection,
     catalog,
 )
 from sordino.mechanisms.stability import passes
@@ -209,6 +210,7 @@ BY_CERTIFICATE = [
     ContinuousThreshold(1, SMALL),
     quieter(StableHistogram)(1, SMALL),
     quieter(StableHistogram)(1, SMALL, "gaussian", 3),
+    quieter(WeightedSelection, "scales")(1, SMALL, 5),
     SmallReach(1, high=2**44, relation="replace"),
     CountsAddedParts(1, high=2**44),
     OneTestOfMany(1, Fraction(1, 10**6), (1, 2, 4, 8, 16)),
