@@ -154,7 +154,7 @@ class ProposeLadder:
     @classmethod
     def examples(cls) -> Sequence[ProposeLadder]:
         small, rungs = Fraction(1, 10**6), tuple(Fraction(2**i) for i in range(12))
-        return (cls(Fraction(1), small, rungs), cls(Fraction(1, 5), small, rungs[:3]))
+        return (cls(Fraction(1), small, rungs), cls(Fraction(1, 5), small, rungs[2:5]))
 
 
 def _mass(levels: NDArray[Any], scale: float) -> NDArray[np.float64]:
