@@ -46,7 +46,7 @@ matrix:  ## the tests on every supported Python this machine has
 audit: $(STAMP)  ## every mechanism and question against hostile neighbours, every interval on real tables; writes docs/audit.md, docs/accuracy.md
 	@$(BIN)/python -m sordino.lab.campaign --page docs/audit.md
 	@$(BIN)/python bench/coverage.py --write --strangers 3
-	@SORDINO_AUDIT=full $(BIN)/python -m pytest tests/lab/test_planted.py tests/models/test_privacy.py tests/browser/test_course.py -n 2
+	@SORDINO_AUDIT=full $(BIN)/python -m pytest tests/lab/test_conformance.py tests/lab/test_planted.py tests/models/test_privacy.py tests/browser/test_course.py -n 2
 
 bench: $(STAMP)  ## speed and accuracy as ratios, and the peers beside us; under an hour
 	@$(BIN)/python bench/everything.py
