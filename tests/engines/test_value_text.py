@@ -22,7 +22,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from sordino.engines.array import text_of
-from sordino.engines.database import HELD
 from sordino.engines.postgres import Postgres, PostgresCursor
 from sordino.engines.scan import Scan
 from sordino.engines.source import find_source, open_source
@@ -273,7 +272,7 @@ def test_postgres_reads_a_value_as_every_container_does(postgres: Any) -> None:
         alone = [read(columns([value])) for value in values]
         engine, rows = Postgres(source, (*DECLARED, PLACE)), Frame(PrivacyUnit(), by=tuple(DECLARED), columns=(PLACE,))
         with engine._connected() as connection:
-            cursor = PostgresCursor(connection, {HELD: engine._scanned(rows)}, engine._stored(rows))
+            cursor = PostgresCursor(connection, engine._scanned(rows), engine._stored(rows))
             connection.execute("BEGIN")
             found = told(cursor, engine._text(rows, 0).scan)
         for kind, (place, value) in itertools.product(KINDS, enumerate(values)):
