@@ -277,7 +277,15 @@ def test_the_price_list_reads_nothing_and_falls_with_the_price(table):
     assert table.budget.spent == before
 
 
-def test_the_first_interrupt_waits_for_the_seal_and_the_second_does_not():
+@pytest.fixture
+def interruptible():
+    """A run in the background of a shell ignores interrupts from the start."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_the_first_interrupt_waits_for_the_seal_and_the_second_does_not(interruptible):
     columns = {"sex": COLUMNS["sex"], "level": COLUMNS["level"]}
     rows = {name: column for name, column in people(500).items() if name in columns}
 
