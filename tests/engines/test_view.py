@@ -31,7 +31,8 @@ def in_memory(tables: World) -> Iterator[Any]:
 
 @pytest.fixture
 def on_server(postgres: Any) -> Any:
-    psycopg = pytest.importorskip("psycopg")
+    import psycopg
+
     kinds = {"cost": "bigint", "pid": "bigint", "patient_id": "text", "age": "double precision", "born": "date", "day": "date",
              "share": "numeric",
              "price": "integer", "weight": "double precision"}  # fmt: skip

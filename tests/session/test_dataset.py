@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 import sordino as sd
 from sordino.errors import QueryError
@@ -185,7 +187,6 @@ price = { type = "int", bounds = [0, 10] }
 
 
 def test_a_dataset_file_says_whose_the_rows_are(tmp_path: Path) -> None:
-    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     for name, table in (("patients", PATIENTS), ("items", ITEMS)):
         parquet.write_table(pa.table(table), tmp_path / f"{name}.parquet")
     rows = [",".join(VISITS), *(",".join(map(str, row)) for row in zip(*VISITS.values(), strict=True))]
@@ -219,7 +220,6 @@ def test_a_dataset_file_says_whose_the_rows_are(tmp_path: Path) -> None:
 def test_keys_are_checked_by_the_owner_and_the_card_says_so(tmp_path: Path, capsys: Any) -> None:
     from sordino.cli import main
 
-    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     for name, table in (("patients", PATIENTS), ("items", ITEMS)):
         parquet.write_table(pa.table(table), tmp_path / f"{name}.parquet")
     file, visits = tmp_path / "hospital.toml", tmp_path / "visits.parquet"

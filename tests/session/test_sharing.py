@@ -150,7 +150,8 @@ def test_the_card_says_the_seed_and_the_worst_errors(shared):
 
 
 def test_files_carry_the_card_and_the_report(shared, tmp_path):
-    pq = pytest.importorskip("pyarrow.parquet")
+    from pyarrow import parquet as pq
+
     shared.to_parquet(tmp_path / "shared.parquet")
     held = pq.read_table(tmp_path / "shared.parquet")
     assert held.num_rows == len(shared)
