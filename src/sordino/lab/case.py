@@ -245,7 +245,11 @@ def until(walks: Iterable[tuple[str, Callable[[bool], Found]]], effort: Effort) 
 
 
 def _trace_all(mechanism: Any, effort: Effort) -> Found:
-    return until([(pair.name, partial(_trace, mechanism, pair)) for pair in specimens(mechanism)], effort)
+    """On the mechanism's neighbours and on those that are worst for its twin, where the worst pair follows from the price."""
+    pairs, twin = specimens(mechanism), louder(mechanism)
+    if hasattr(mechanism, "neighbours") and twin is not None:
+        pairs += [replace(pair, name=f"{pair.name}, at twice the price") for pair in specimens(twin)]
+    return until([(pair.name, partial(_trace, mechanism, pair)) for pair in pairs], effort)
 
 
 def _trace(mechanism: Any, pair: Specimen, twin: bool) -> Found:

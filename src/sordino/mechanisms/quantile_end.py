@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -191,22 +192,34 @@ class QuantileEnd:
         return int(self.points[draw(Categorical(np.exp(self.log_weights(self.ranks(window), window.n))))])
 
     def certificate(self) -> Certificate:
+        unit = f"{self.relation.value}; at most {self.max_rows} rows per person"
+        enough = math.log(len(self.points) / 20) > self.epsilon
+        reason = "" if enough else "some point is always on target, so that few points cannot attain the bound"
+        pairs = (self._pair(x, y) for x, y in self._worst())
+        return claim(self, Cost.bounded_range(self.epsilon), *pairs, assumes=unit, loose=reason)
+
+    def _worst(self) -> Iterator[tuple[dict[int, int], dict[int, int]]]:
         """Rows at the far bound, as many as bring the target to the first rank, a few beside it, and one person who joins or leaves."""
         m, near, heap, far, share = self.max_rows, self.low, self.high - 1, self.high, self.q
         if self.upper:
             near, heap, far, share = self.high, self.low + 1, self.low, 1 - self.q
-        pairs, size = [], math.ceil((self.offset + self.single.reach) / share)
+        size = math.ceil((self.offset + self.single.reach) / share)
         for rows in sorted({max(0, size + more) for more in (-2 * m, -m, 0, m)}):
             here = {heap: min(rows, 4 * m), far: max(rows - 4 * m, 0)}
             more = {**here, far: here[far] + m}
             if self.relation is Relation.REPLACE:
-                pairs.append(self._pair(more, {**here, near: m}))
+                yield more, {**here, near: m}
             else:
-                pairs += [self._pair(here, {**here, near: m}), self._pair(more, here)]
-        unit = f"{self.relation.value}; at most {m} rows per person"
-        enough = math.log(len(self.points) / 20) > self.epsilon
-        reason = "" if enough else "some point is always on target, so that few points cannot attain the bound"
-        return claim(self, Cost.bounded_range(self.epsilon), *pairs, assumes=unit, loose=reason)
+                yield here, {**here, near: m}
+                yield more, here
+
+    def neighbours(self) -> Sequence[tuple[Any, ...]]:
+        """The certificate's own pairs, and small tables as for every quantile."""
+        low, high, m = self.low, self.high, self.max_rows
+        gone = [low] * m if self.relation is Relation.REPLACE else []
+        plain = [("bimodal", [low] * 5 * m + [high] * 5 * m), ("all at a bound", [low] * 6), ("nearly nobody", [])]
+        small = [(name, [*rows, *gone], [*rows, *[high] * m]) for name, rows in plain]
+        return [*small, *((f"pair {i} of the certificate", _rows(x), _rows(y)) for i, (x, y) in enumerate(self._worst(), start=1))]
 
     def _pair(self, x: dict[int, int], y: dict[int, int]) -> Witness:
         """Two tables by how many rows have each value."""
@@ -231,3 +244,7 @@ class QuantileEnd:
             cls(Fraction(1, 10), Fraction(9, 10), high=2**44, centre=2**30, finest=2**24, upper=True, max_rows=2),
             cls(Fraction(1), Fraction(1, 4), high=million, centre=million // 2, relation=replace),
         )
+
+
+def _rows(table: dict[int, int]) -> list[int]:
+    return [value for value in sorted(table) for _ in range(table[value])]

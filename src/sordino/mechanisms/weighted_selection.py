@@ -145,13 +145,17 @@ class WeightedSelection:
     def neighbours(self) -> Sequence[tuple[Any, ...]]:
         """People as collections of their keys: one who holds what others hold, and one whose keys nobody else has."""
         keys = [f"k{i}" for i in range(self.max_groups)]
-        few = max(1, self.people(len(keys)) // 2)
-        crowd = [tuple(keys)] * few
-        other = [("elsewhere",)] if self.relation is Relation.REPLACE else []
-        shared: tuple[Any, ...] = ("keys about as often named as not", [*crowd, *other], [*crowd, tuple(keys)])
+        crowd, replaced = [tuple(keys)] * max(1, self.people(len(keys)) // 2), self.relation is Relation.REPLACE
+        other = [("elsewhere",)] if replaced else []
         alone: tuple[Any, ...] = ("keys nobody else has", [*crowd, *other], [*crowd, tuple(f"n{i}" for i in range(len(keys)))], {}, True)
         single: tuple[Any, ...] = ("one key nobody else has", [*crowd, *other], [*crowd, ("n0",)], {}, True)
-        return (shared, alone, single) if not other else (alone, single)
+        found = [alone, single]
+        if not replaced:
+            found.append(("keys about as often named as not", crowd, [*crowd, tuple(keys)]))
+        for quarter in (1, 2, 3):  # a key named only by high noise tells most of what a Gaussian can
+            few = [("a",), ("b",)] * max(1, self.people(1) * quarter // 4)
+            found.append((f"{quarter} quarters of the people a key needs", [*few, ("a",)] if replaced else few, [*few, ("b",)]))
+        return found
 
     @classmethod
     def examples(cls) -> Sequence[WeightedSelection]:
