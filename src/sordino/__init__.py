@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from sordino.statistics import (
         apply,
         count,
+        count_distinct,
         count_units,
         counts,
         histogram,
@@ -57,6 +58,7 @@ __all__ = [
     "apply",
     "connect",
     "count",
+    "count_distinct",
     "count_units",
     "counts",
     "course",

@@ -137,7 +137,7 @@ SELECT AVG(age) AS a FROM patients WHERE born < DATE '1990-01-01' AND smoker IS 
 - SELECT COUNT(*) FROM visits WHERE day + INTERVAL '7 days' > DATE '2024-05-01'
 - SELECT * FROM patients LIMIT 10
 - SELECT name FROM patients
-- SELECT COUNT(DISTINCT diagnosis) FROM visits
+SELECT COUNT(DISTINCT diagnosis) AS n FROM visits
 - SELECT a.ward, COUNT(*) FROM visits a JOIN visits b ON a.ward = b.ward GROUP BY a.ward
 - SELECT ward, AVG(n) FROM (SELECT ward, day, COUNT(*) AS n FROM visits GROUP BY ward, day) x GROUP BY ward
 - SELECT AVG(cost) FROM visits WHERE cost > (SELECT AVG(cost) FROM visits)

@@ -185,8 +185,6 @@ SELECT COUNT(*) OVER () FROM people
 SELECT SUM(age) OVER (PARTITION BY sex) FROM people
 SELECT row_number() OVER (ORDER BY age) FROM people
 SELECT LAG(age) OVER (ORDER BY age) FROM people
-SELECT COUNT(DISTINCT age) FROM people
-SELECT COUNT(DISTINCT sex) FROM people
 SELECT COUNT(DISTINCT person, sex) FROM people
 SELECT COUNT(DISTINCT person || sex) FROM people
 SELECT COUNT(person) FROM people
@@ -465,6 +463,8 @@ LEGAL = [
     "SELECT COUNT(*) FROM people WHERE " + " AND ".join(["age = 1"] * 300),
     "SELECT SUM(1), AVG(5), SUM(-2.5) FROM people",
     "SELECT COUNT(DISTINCT person) FROM people",
+    "SELECT COUNT(DISTINCT age) FROM people",
+    "SELECT COUNT(DISTINCT sex) FROM people",
     'SELECT AVG("people"."age") FROM "people"',
     "SELECT sex, COUNT(*) n FROM people GROUP BY sex ORDER BY n DESC, sex LIMIT 3",
     "SELECT AVG(CAST(seen AS DATE) - born) FROM people",

@@ -179,7 +179,8 @@ def test_released_rows_are_sorted_with_nulls_at_one_end_and_ties_in_key_order():
 
 
 HINTS = [
-    ("SELECT COUNT(DISTINCT age) FROM people", "COUNT(DISTINCT person) counts people"),
+    ("SELECT COUNT(DISTINCT age, sex) FROM people", "Count one column"),
+    ("SELECT SUM(DISTINCT age) FROM people", "COUNT(DISTINCT city) cities"),
     ("SELECT sex, COUNT(*) FROM people GROUP BY sex HAVING age > 5", "Filter rows in WHERE"),
     ("SELECT SUM(age) OVER () FROM people", "GROUP BY"),
     ("SELECT COUNT(*) FROM people AS a JOIN people AS b ON a.sex = b.sex", "public tables only"),

@@ -50,6 +50,8 @@ def test_several_statistics_keys_and_filters_become_one_statement_and_come_back(
         """("sex" LIKE '%o''k%') AND ("age" IS NOT NULL) AND ("sex" = '7') GROUP BY "sex", "ward\""""
     )
     assert unbuilt(text) == built
+    distinct = BuiltQuestion("t", (BuiltStatistic("distinct", "ward"), BuiltStatistic("people")))
+    assert unbuilt(distinct.text(COLUMNS, "patient"), lambda table: "patient") == distinct
 
 
 def test_a_histogram_is_a_call_with_bins_between_the_declared_bounds():

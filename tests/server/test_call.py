@@ -17,6 +17,7 @@ from .hall import write
 SAID = {
     "count": lambda t: t.count(),
     "count_units": lambda t: t.where("age > 30").count_units(),
+    "count_distinct": lambda t: t.count_distinct("ward"),
     "counts": lambda t: t.counts(["age > 30", "sex = 'f'"]),
     "sum": lambda t: t.group_by("sex").sum("cost"),
     "mean": lambda t: t.mean("cost"),

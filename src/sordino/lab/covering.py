@@ -212,6 +212,8 @@ class _Judged:
         kind = said["statistic"]
         if kind in ("histogram",):
             return self.rows
+        if kind == "count_distinct":
+            return sum(1 for key, rows in self.rows.items() if rows and key is not None)
         if kind == "count":
             return self.rows.rows
         if kind == "count_units":

@@ -201,6 +201,7 @@ EXAMPLES: dict[str, tuple[tuple[str, tuple[Any, ...], dict[str, Any]], ...]] = {
         (" a maximum of one's own", (largest, "income"), {}),
         (" a count over two columns of one's own", (both, ("income", "age")), {}),
     ),
+    "count_distinct": (("", ("zip",), {}), (" of whole numbers", ("age",), {})),
     "counts": (("", (["age > 10", "age > 50 AND ok"],), {}),),
     "sum": (("", ("income",), {}), (" of whole numbers", ("age",), {})),
     "means": (("", (["income", "age", "ok"],), {}),),

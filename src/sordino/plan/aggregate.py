@@ -14,7 +14,6 @@ from sordino.plan.literal import bare, constant_of
 from sordino.plan.rewrite import COUNTED, allow, refuse, refuse_part
 from sordino.plan.sql_expression import Expressions
 from sordino.schema.column import Column
-from sordino.schema.spelling import spell
 from sordino.schema.value import shown
 from sordino.statistics.column_variance import Variance
 from sordino.statistics.port import Statistic
@@ -109,19 +108,20 @@ class Aggregates:
         if inner is None or type(inner) is exp.Star or constant_of(inner) is not None:
             return statistics.count()
         if type(inner) is exp.Distinct:
-            return self._people(inner)
+            return self._different(inner)
         column = self._column(inner)
         return Present(column.name, column.expression)
 
-    def _people(self, node: exp.Expr) -> Statistic:
+    def _different(self, node: exp.Expr) -> Statistic:
+        """People, by the column that identifies them; or the different values of another column, so many of each person."""
         allow(node, "expressions")
-        items = [bare(item) for item in node.expressions]
-        named = self.expressions.scope.find(items[0]) if len(items) == 1 and type(items[0]) is exp.Column else None
-        if named is None or named.type != "id" or named.name != self.unit:
-            who = f"COUNT(DISTINCT {spell(self.unit)}) counts people" if self.unit is not None else "every row is a unit of its own"
-            what = f"column {shown(named.name)}" if named is not None else "an expression"
-            refuse(f"COUNT(DISTINCT ...) of {what}", f"{who}; for other values GROUP BY them and COUNT(*).")
-        return statistics.count_units()
+        if len(node.expressions) != 1:
+            refuse("COUNT(DISTINCT ...) of several columns", "Count one column, or GROUP BY them and COUNT(*).")
+        item = bare(node.expressions[0])
+        named = self.expressions.scope.find(item) if type(item) is exp.Column else None
+        if named is not None and named.type == "id" and named.name == self.unit:
+            return statistics.count_units()
+        return statistics.count_distinct(self._column(item).name)
 
     def _quantile(self, item: exp.Expr, level: exp.Expr, falling: bool = False) -> Statistic:
         q = constant_of(level)

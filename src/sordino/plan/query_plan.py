@@ -17,7 +17,7 @@ from sordino.privacy.number import as_positive
 from sordino.privacy.relation import Narrowing, PrivacyUnit
 from sordino.schema.column import Column
 from sordino.schema.expression import And, Predicate
-from sordino.schema.frame import Join
+from sordino.schema.frame import Join, spelled
 from sordino.schema.frame import unbounded as wide
 from sordino.schema.interval import MOST_VALUES, fit_column
 from sordino.schema.normal import encode
@@ -108,7 +108,7 @@ class QueryPlan:
         cells: int | None = 1
         columns = dict(self.columns)
         for place, name in enumerate(names):
-            column = columns[name] = _spelled(self.column(name))
+            column = columns[name] = spelled(self.column(name))
             if name in names[:place]:
                 raise QueryError("SRD-208", f"group_by names {shown(name)} twice.", "Name every column once.", column=name)
             _check_group(column)
@@ -162,16 +162,6 @@ class QueryPlan:
         column = self.column(name)
         (wide(column) if unbounded else column).grid()
         return column
-
-
-def _spelled(column: Column) -> Column:
-    """A whole number or a day whose public bounds leave few values, with all of them as its keys; any other column as it is."""
-    if column.keys is not None or column.bounds is None or column.type not in ("int", "date") or column.expression is not None:
-        return column
-    grid = column.grid()
-    if grid.width >= MOST_VALUES:
-        return column
-    return replace(column, keys=tuple(grid.value(step) for step in range(grid.width + 1)))
 
 
 def _check_group(column: Column) -> None:

@@ -44,7 +44,7 @@ FUNCTIONS = (
     "Use ABS, ROUND, FLOOR, CEIL, SIGN, SQRT, LN, LOG, POWER, LEAST, GREATEST, COALESCE, NULLIF, CAST, CASE, IF, EXTRACT, DATE_TRUNC,"
     " LOWER, UPPER, LEFT, SUBSTRING or LENGTH."
 )
-COUNTED = "COUNT(*) counts rows, COUNT(DISTINCT person) people; for other values GROUP BY them and COUNT(*)."
+COUNTED = "COUNT(*) counts rows, COUNT(DISTINCT person) people, COUNT(DISTINCT city) cities; to add them up, GROUP BY them first."
 NODES: tuple[tuple[tuple[type[exp.Expr], ...], str, str], ...] = (
     ((exp.Window,), "a window function", "Aggregate with GROUP BY; a person's share of a window is not bounded."),
     ((exp.Filter,), "FILTER", "Write the condition into the aggregate: COUNT(CASE WHEN a > 1 THEN 1 END)."),

@@ -15,6 +15,7 @@ from sordino.statistics.column_mode import Mode
 from sordino.statistics.column_quantile import Quantile
 from sordino.statistics.column_sum import Sum
 from sordino.statistics.column_variance import Variance
+from sordino.statistics.distinct import CountDistinct
 from sordino.statistics.extreme import Extreme
 from sordino.statistics.row_count import Count, CountUnits
 
@@ -119,6 +120,8 @@ def _part(statistic: Any) -> dict[str, Any]:
             return {"verb": "count"}
         case CountUnits():
             return {"verb": "count_units"}
+        case CountDistinct(column=column):
+            return {"verb": "count_distinct", "given": [column]}
         case Sum(column=column):
             return {"verb": "sum", "given": [column]}
         case Mean(column=column, method="auto", unbounded=False):

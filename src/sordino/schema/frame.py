@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
 from sordino.schema.expression import Predicate
+from sordino.schema.interval import MOST_VALUES
 
 if TYPE_CHECKING:
     from sordino.schema.view import View
 
-__all__ = ["HORIZON", "Frame", "Join", "Public", "unbounded"]
+__all__ = ["HORIZON", "Frame", "Join", "Public", "spelled", "unbounded"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,3 +112,13 @@ def unbounded(column: Column) -> Column:
     wide = replace(column, bounds=(-HORIZON, HORIZON))
     wide = replace(wide, resolution=column.resolution or FINE) if column.type == "float" else wide
     return wide if wide.grid().width <= 2**53 else column
+
+
+def spelled(column: Column) -> Column:
+    """A whole number or a day whose public bounds leave few values, with all of them as its keys; any other column as it is."""
+    if column.keys is not None or column.bounds is None or column.type not in ("int", "date") or column.expression is not None:
+        return column
+    grid = column.grid()
+    if grid.width >= MOST_VALUES:
+        return column
+    return replace(column, keys=tuple(grid.value(step) for step in range(grid.width + 1)))

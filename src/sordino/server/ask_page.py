@@ -73,7 +73,8 @@ def pages(house: House, desk: Desk, worker: Worker, visits: Visits) -> APIRouter
         except SordinoError as error:
             problem = error
         if fields is None:
-            fields = unbuilt(sql) if sql.strip() else BuiltQuestion()
+            known = None if chosen is None or chosen not in house.datasets else partial(house.person_column, chosen)
+            fields = unbuilt(sql, known) if sql.strip() else BuiltQuestion()
         gate = None if card is None or chosen is None else house.gate(person, PlannedQuestion(chosen, sql))
         above = None if gate is None else float(gate.above)
         shown: dict[str, Any] = {"chosen": chosen, "sql": sql, "problem": problem, "fields": fields, "said": said, "building": build}

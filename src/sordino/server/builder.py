@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,12 +21,14 @@ from sordino.remote.wording import RemoteAsked, quoted
 __all__ = ["OPERATORS", "STATISTICS", "BuiltFilter", "BuiltQuestion", "BuiltStatistic", "unbuilt"]
 
 STATISTICS = {
-    "count": "number of rows", "people": "number of people", "mean": "mean", "sum": "sum", "median": "median", "quantile": "quantile",
-    "std": "standard deviation", "variance": "variance", "min": "minimum", "max": "maximum", "mode": "most frequent value",
+    "count": "number of rows", "people": "number of people", "distinct": "number of different values", "mean": "mean",
+    "sum": "sum", "median": "median", "quantile": "quantile", "std": "standard deviation", "variance": "variance", "min": "minimum",
+    "max": "maximum", "mode": "most frequent value",
     "histogram": "histogram",
 }  # fmt: skip
 _SQL = {
-    "count": "COUNT(*)", "people": "COUNT(DISTINCT {})", "sum": "SUM({})", "mean": "AVG({})", "median": "MEDIAN({})",
+    "count": "COUNT(*)", "people": "COUNT(DISTINCT {})", "distinct": "COUNT(DISTINCT {})", "sum": "SUM({})", "mean": "AVG({})",
+    "median": "MEDIAN({})",
     "variance": "VARIANCE({})", "std": "STDDEV({})", "min": "MIN({})", "max": "MAX({})", "mode": "MODE({})",
     "quantile": "QUANTILE_CONT({}, {})",
 }  # fmt: skip
@@ -75,7 +77,7 @@ class BuiltStatistic:
     def call(self, unit: str | None) -> dict[str, Any]:
         """As a call says it."""
         self.sql(unit)  # what cannot be said is refused with the same words
-        verb = {"people": "count_units"}.get(self.statistic, self.statistic)
+        verb = {"people": "count_units", "distinct": "count_distinct"}.get(self.statistic, self.statistic)
         given = [] if self.statistic in ("count", "people") else [self.of, *([self.share.strip()] if self.statistic == "quantile" else [])]
         return {"verb": verb, **({"given": given} if given else {})}
 
@@ -192,8 +194,8 @@ class BuiltQuestion:
         return json.dumps({**asked, "table": self.table, **{word: value for word, value in more.items() if value}}, sort_keys=True)
 
 
-def unbuilt(text: str) -> BuiltQuestion | None:
-    """The fields that say this statement; None where it says more than the builder can."""
+def unbuilt(text: str, person: Callable[[str], str | None] | None = None) -> BuiltQuestion | None:
+    """The fields that say this statement; None where it says more than the builder can. `person` is the column of people, by table."""
     if text.lstrip().startswith("{"):
         return _uncalled(text)
     try:
@@ -211,7 +213,8 @@ def unbuilt(text: str) -> BuiltQuestion | None:
     shown = [column.unalias() for column in tree.expressions]
     if [key.sql() for key in keys] != [key.sql() for key in shown[: len(keys)]] or not 0 < len(shown) - len(keys) <= MOST:
         return None
-    asked = [_statistic(item) for item in shown[len(keys) :]]
+    unit = None if person is None else person(source.this.name)
+    asked = [_statistic(item, unit) for item in shown[len(keys) :]]
     if any(item is None for item in asked):
         return None
     filters, rest = _filters(where.this if where is not None else None)
@@ -237,18 +240,21 @@ def _uncalled(text: str) -> BuiltQuestion | None:
 
 
 def _part(said: Mapping[str, Any]) -> BuiltStatistic:
-    verb = {"count_units": "people"}.get(said["verb"], said["verb"])
+    verb = {"count_units": "people", "count_distinct": "distinct"}.get(said["verb"], said["verb"])
     if verb not in STATISTICS:
         raise KeyError(verb)
     return BuiltStatistic(verb, *map(str, said.get("given", ())))
 
 
-def _statistic(item: exp.Expression) -> BuiltStatistic | None:
+def _statistic(item: exp.Expression, unit: str | None) -> BuiltStatistic | None:
     if type(item) is exp.Count:
         if type(item.this) is exp.Star:
             return BuiltStatistic("count")
         alone = type(item.this) is exp.Distinct and len(item.this.expressions) == 1 and type(item.this.expressions[0]) is exp.Column
-        return BuiltStatistic("people") if alone else None
+        if not alone:
+            return None
+        name = item.this.expressions[0].name
+        return BuiltStatistic("people") if unit is None or name == unit else BuiltStatistic("distinct", name)
     kind = _KINDS.get(type(item))
     if kind is None or type(item.this) is not exp.Column:
         return None

@@ -39,11 +39,11 @@ __all__ = [
 ]
 
 Verb = Literal[
-    "count", "count_units", "counts", "sum", "mean", "means", "trimmed_mean", "winsorized_mean", "huber_mean", "m_estimate", "variance",
-    "std", "median", "quantile", "quantiles", "iqr", "min", "max", "mode", "top_k", "histogram", "regress", "logistic", "m_regress",
-    "describe",
+    "count", "count_units", "count_distinct", "counts", "sum", "mean", "means", "trimmed_mean", "winsorized_mean", "huber_mean",
+    "m_estimate", "variance", "std", "median", "quantile", "quantiles", "iqr", "min", "max", "mode", "top_k", "histogram", "regress",
+    "logistic", "m_regress", "describe",
 ]  # fmt: skip
-Simple = Literal["count", "count_units", "sum", "mean", "variance", "std", "median", "quantile", "min", "max", "mode"]
+Simple = Literal["count", "count_units", "count_distinct", "sum", "mean", "variance", "std", "median", "quantile", "min", "max", "mode"]
 Word = Annotated[str, Field(max_length=2_000)]
 AnyNumber = Annotated[float, Field(allow_inf_nan=False)]
 Given = Word | int | AnyNumber | bool | None | Annotated[list[Word | int | AnyNumber], Field(max_length=200)]

@@ -111,7 +111,8 @@ def _word(facts: Mapping[str, Any]) -> str:
 def _groups(facts: Mapping[str, Any]) -> int | None:
     """How many groups the question has, cells of a counted column among them; 0 without, None if their number is private."""
     asked, cells = facts["question"], 1
-    counted = [said["column"] for said in asked["statistics"].values() if said["statistic"] in ("histogram", "top_k", "mode")]
+    counting = ("histogram", "top_k", "mode", "count_distinct")
+    counted = [said["column"] for said in asked["statistics"].values() if said["statistic"] in counting]
     if not asked["by"] and not counted:
         return 0
     for name in [*asked["by"], *(counted[:1] if len(asked["statistics"]) == 1 else [])]:
@@ -219,6 +220,8 @@ def _estimand(name: str, facts: Mapping[str, Any]) -> str:
             return "their number"
         case "count_units":
             return f"the number of different {facts['privacy unit']['unit']}s"
+        case "count_distinct":
+            return f"the number of different values of {of}"
         case "present":
             return f"the number that have a {of}"
         case "counts":

@@ -11,14 +11,14 @@ from sordino.errors import QueryError, SordinoError
 from sordino.plan.formula import Formula, inputs, parse_formula, span, value
 from sordino.schema.value import shown
 from sordino.session.card import Card
-from sordino.statistics import count, count_units
+from sordino.statistics import count, count_distinct, count_units
 from sordino.statistics import sum as total
 from sordino.statistics.row_count import Present
 
 if TYPE_CHECKING:
     from sordino.session.release import Release
 
-ADDED = (type(count()), type(count_units()), type(total("x")), Present)  # answers that are a number plus noise
+ADDED = (type(count()), type(count_units()), type(count_distinct("x")), type(total("x")), Present)  # answers that are a number plus noise
 __all__ = ["again", "derived", "presented"]
 
 

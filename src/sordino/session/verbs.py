@@ -41,6 +41,10 @@ class Verbs(Generic[Q]):
         """How many people (or rows, where a row is the unit)."""
         return self._ask(statistics.count_units())
 
+    def count_distinct(self, column: str) -> Q:
+        """How many different values a column has, each person covering at most as many as they may be in groups."""
+        return self._ask(statistics.count_distinct(column))
+
     def counts(self, predicates: Sequence[str]) -> Q:
         """How many rows fulfil each of several conditions, in one release."""
         return self._ask(statistics.counts([self._condition(text) for text in predicates]))
@@ -144,7 +148,7 @@ JOIN = 'sd.dataset({...}, person={...}).sql("SELECT ... JOIN ...")'
 WHERE = 'where("age >= 18")'
 NO_ROWS = "share(...), a made-up table: rows themselves are never shown"
 ELSEWHERE = {
-    "groupby": 'group_by("ward").mean("cost")', "value_counts": 'group_by("ward").count()', "nunique": "count_units()",
+    "groupby": 'group_by("ward").mean("cost")', "value_counts": 'group_by("ward").count()', "nunique": 'count_distinct("city")',
     "corr": 'sql("SELECT CORR(a, b) AS r FROM ...")', "cov": 'gram(["a", "b"])', "filter": WHERE, "query": WHERE,
     "select": 'sql("SELECT ...")', "average": 'mean("cost")', "avg": 'mean("cost")', "stddev": 'std("cost")', "var": 'variance("cost")',
     "shape": "count().release(epsilon=1)", "join": JOIN, "merge": JOIN, "head": NO_ROWS, "sample": NO_ROWS, "iloc": WHERE,

@@ -14,6 +14,7 @@ from sordino.statistics.column_quantile import iqr, median, quantile, quantiles
 from sordino.statistics.column_sum import sum
 from sordino.statistics.column_variance import std, variance
 from sordino.statistics.custom import statistic
+from sordino.statistics.distinct import count_distinct
 from sordino.statistics.extreme import max, min
 from sordino.statistics.histograms import histogram
 from sordino.statistics.port import Answer, Context, Counted, Statistic, Step
@@ -33,6 +34,7 @@ __all__ = [
     "apply",
     "bundles",
     "count",
+    "count_distinct",
     "count_units",
     "counts",
     "gram",

@@ -12,6 +12,7 @@ from sordino.privacy.certificate import Part
 from sordino.statistics.column_mean import Mean, Means
 from sordino.statistics.column_sum import Sum
 from sordino.statistics.column_variance import Bernstein, Variance
+from sordino.statistics.distinct import CountDistinct
 from sordino.statistics.known import Known
 from sordino.statistics.moments import ColumnMoments, Halves, MomentsStep
 from sordino.statistics.port import Answer, Context, Counted, Groups, Priced, Statistic, Step
@@ -221,7 +222,7 @@ def _gains(members: tuple[str, ...], statistics: Mapping[str, Statistic], epsilo
     """Whether Gaussian noise at this share of delta is narrower than Laplace noise for nothing."""
     if len(members) == 1:
         statistic = statistics[members[0]]
-        total = isinstance(statistic, Means | PredicateCounts | Count | CountUnits | Present | Sum | Variance)
+        total = isinstance(statistic, Means | PredicateCounts | Count | CountDistinct | CountUnits | Present | Sum | Variance)
         if not total and not (isinstance(statistic, Mean) and statistic.shared):
             return False
         return next(iter(statistic.ways(epsilon, delta, context))) == "gaussian"
