@@ -8,10 +8,12 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from sordino.engines import view_text
 from sordino.engines.text import Text
+from sordino.engines.value_text import Ranking
 from sordino.plan.ownership import as_owner, owned_tables
 from sordino.plan.select import read_select
 from sordino.plan.sql_expression import Catalogue
@@ -19,6 +21,7 @@ from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
 from sordino.schema.declaration import declare
 from sordino.schema.frame import Frame
+from sordino.schema.view import JOIN_ROWS
 from sordino.summaries.totals import Item, Totals
 
 OWNER = "patient_id"
@@ -47,6 +50,10 @@ STATEMENTS = {
     "semi": "SELECT SUM(age) AS a FROM patients p WHERE EXISTS (SELECT 1 FROM visits v WHERE v.pid = p.patient_id AND v.ward = 'x')",
     "anti": "SELECT SUM(cost) AS a FROM visits WHERE pid NOT IN (SELECT patient_id FROM patients WHERE age > 40)",
     "self": "SELECT SUM(a.cost) AS a, SUM(b.cost) AS b FROM visits a JOIN visits b ON a.pid = b.pid AND a.ward = b.ward",
+    "many to many": "SELECT SUM(v.cost) AS a, SUM(i.price) AS b, SUM(i.weight) AS c FROM visits v JOIN"
+    " (SELECT w.pid, i.price, i.weight, w.day, w.share FROM items i JOIN visits w ON i.visit_id = w.visit_id) i ON i.pid = v.pid"
+    " WHERE i.day >= v.day AND i.share > -6",
+    "many beside many": "SELECT SUM(a.cost) AS a, SUM(b.share) AS b FROM visits a LEFT JOIN visits b ON a.pid = b.pid AND a.day = b.day",
     "per person": "SELECT SUM(n) AS n, SUM(LEAST(c, 500)) AS c, SUM(m) AS m, SUM(s) AS s, SUM(GREATEST(LEAST(t, 90), -90)) AS t"
     f" FROM ({PER}) x",
     "per person joined": f"SELECT SUM(p.age) AS a, SUM(x.n) AS n FROM patients p LEFT JOIN ({PER}) x ON x.pid = p.patient_id"
@@ -101,20 +108,20 @@ def without(tables: World, gone: set[int]) -> World:
     return {name: {column: [values[i] for i in kept[name]] for column, values in table.items()} for name, table in tables.items()}
 
 
-def asked(statement: str, rows: int = 1000) -> Frame:
+def asked(statement: str, rows: int = 1000, join_rows: int = JOIN_ROWS) -> Frame:
     """The frame of a statement, with the totals of every owner's rows apart."""
-    question = read_select(statement, CATALOGUE).asked
+    question = read_select(statement, replace(CATALOGUE, join_rows=join_rows)).asked
     owner = Column(OWNER, "id")
     columns = tuple(question.narrowed[name] for name in question.read)
     unit = PrivacyUnit(OWNER, max_rows=rows, max_groups=1000)
     return Frame(unit, owner, where=question.where, by=(owner,), columns=columns, view=question.view)
 
 
-def seen(engine: Any, frame: Frame) -> dict[str, tuple[int, ...]]:
+def seen(engine: Any, frame: Frame, salt: int = 7) -> dict[str, tuple[int, ...]]:
     """What each owner's rows add up to."""
     items = (Item("rows"), *(Item(what, column.name) for column in frame.columns for what in ("rows", "sum", "squares")))
     engine.check(frame)
-    with engine.bounded(frame, 7) as bounded:
+    with engine.bounded(frame, salt) as bounded:
         answer = bounded.ask(Totals(items))
         return {str(key[0]): tuple(int(answer.values[item][i]) for item in items) for i, key in enumerate(answer.keys)}
 
@@ -122,9 +129,9 @@ def seen(engine: Any, frame: Frame) -> dict[str, tuple[int, ...]]:
 Open = Callable[[World], Any]  # an engine over these tables, as a context
 
 
-def violations(open_world: Open, statement: str, tables: World, leavers: list[set[int]]) -> int:
+def violations(open_world: Open, statement: str, tables: World, leavers: list[set[int]], join_rows: int = JOIN_ROWS) -> int:
     """In how many departures somebody else's rows change, or a row of who left stays."""
-    frame, found = asked(statement), 0
+    frame, found = asked(statement, join_rows=join_rows), 0
     with open_world(tables) as engine:
         before = seen(engine, frame)
     for gone in leavers:
@@ -158,7 +165,8 @@ def shared_key(tables: World) -> World:
 @contextmanager
 def planted(monkeypatch: Any, bug: str) -> Any:
     """One mistake in the text of a view, whichever engine reads it."""
-    joined, window, table = view_text._Text._joined, view_text._window, view_text._Text._table
+    joined, window, table, few = view_text._Text._joined, view_text._window, view_text._Text._table, view_text._Text._few
+    ranked = Ranking.of
     with monkeypatch.context() as patch:
         if bug == "owner from the wrong side":
             patch.setattr(view_text._Text, "_joined", lambda self, join, wanted: joined(self, join, wanted).replace("a.u AS u", "b.u AS u"))
@@ -170,6 +178,10 @@ def planted(monkeypatch: Any, bug: str) -> Any:
                 "_window",
                 lambda *given: window(*given).replace("PARTITION BY u, ", "PARTITION BY ").replace("PARTITION BY u", ""),
             )
+        if bug == "a side cut over everybody":
+            patch.setattr(view_text._Text, "_few", lambda *given: few(*given).replace("PARTITION BY u ORDER BY", "ORDER BY"))
+        if bug == "hash without owner":
+            patch.setattr(Ranking, "of", lambda self, *parts: ranked(self, *parts).replace("CAST(u AS VARCHAR)", "'anybody'"))
         if bug == "bounded before the join":
 
             def first(self: Any, of: Any, wanted: Any) -> str:
@@ -181,6 +193,18 @@ def planted(monkeypatch: Any, bug: str) -> Any:
             patch.setattr(view_text._Text, "_table", first)
             patch.setattr(Text, "ranked", lambda self, rows: rows)
         yield
+
+
+def twins(open_world: Open, salts: range = range(4)) -> list[bool]:
+    """Whether two people with the same rows keep the same of them, under each salt."""
+    visits = {"visit_id": [f"{who}-{i}" for who in (1, 2) for i in range(12)], "pid": [1] * 12 + [2] * 12, "cost": [*range(12)] * 2,
+              "ward": ["x"] * 24, "day": ["2024-03-01"] * 24, "share": ["1"] * 24}  # fmt: skip
+    frame, found = asked(STATEMENTS["self"], 1000, 3), []
+    with open_world({**world(1), "visits": visits}) as engine:
+        for salt in salts:
+            rows = seen(engine, frame, salt)
+            found.append(rows["1"] == rows["2"])
+    return found
 
 
 def strays(open_world: Open, tables: World) -> int:
@@ -196,3 +220,18 @@ BUGS = {
     "people not equated": "self",
     "window over everybody": "windows",
 }
+CUT = ("self", "many to many", "many beside many")  # joins that multiply a person's rows
+CROWD = 20_000
+
+
+def crowded(rows: int = CROWD) -> World:
+    """A world in which person 2 has so many rows in two tables."""
+    tables = world(5, people=8)
+    new = {"visit_id": [f"many-{i}" for i in range(rows)], "pid": [2] * rows, "cost": [i % 90 for i in range(rows)], "ward": ["x"] * rows,
+           "day": ["2024-03-01"] * rows, "share": ["1"] * rows}  # fmt: skip
+    items = {"visit_id": new["visit_id"], "price": [i % 9 for i in range(rows)], "weight": [3.5] * rows}
+    return {
+        **tables,
+        "visits": {name: [*values, *new[name]] for name, values in tables["visits"].items()},
+        "items": {name: [*values, *items[name]] for name, values in tables["items"].items()},
+    }

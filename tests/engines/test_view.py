@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import time
 import uuid
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from engines.person_world import BUGS, DECLARED, STATEMENTS, World, asked, moved, planted, seen, shared_key, strays, violations, world
+from engines import person_world
+from engines.person_world import BUGS, CUT, DECLARED, STATEMENTS, World, asked, moved, planted, seen, shared_key, strays, violations, world
+from sordino.engines.duckdb import DuckDB
 from sordino.engines.postgres import Postgres
 from sordino.engines.several import SeparateTables, together
 from sordino.engines.source import open_source
@@ -29,6 +32,14 @@ def in_memory(tables: World) -> Iterator[Any]:
             engine.close()
 
 
+@contextlib.contextmanager
+def small_memory(tables: World) -> Iterator[Any]:
+    with in_memory(tables) as engine:
+        small = DuckDB(engine.source, (), memory="256MB", portable=True)
+        yield small
+        small.close()
+
+
 @pytest.fixture
 def on_server(postgres: Any) -> Any:
     import psycopg
@@ -45,8 +56,8 @@ def on_server(postgres: Any) -> Any:
                 columns = ", ".join(f"{column} {kinds.get(column, 'text')}" for column in table)
                 connection.execute(f"CREATE TABLE {names[name]} ({columns})")
                 marks = ", ".join(f"%s::text::{kinds.get(column, 'text')}" for column in table)
-                for row in zip(*table.values(), strict=True):
-                    connection.execute(f"INSERT INTO {names[name]} VALUES ({marks})", [None if v is None else str(v) for v in row])
+                rows = [[None if v is None else str(v) for v in row] for row in zip(*table.values(), strict=True)]
+                connection.cursor().executemany(f"INSERT INTO {names[name]} VALUES ({marks})", rows)
             try:
                 readers = {name: Postgres((postgres.address, names[name]), tuple(DECLARED[name].values())) for name in tables}
                 yield together(readers)
@@ -107,6 +118,44 @@ def test_a_person_with_ten_thousand_visits_counts_as_much_as_declared() -> None:
     assert rows["2"][0] == 1
 
 
+@pytest.mark.parametrize("name", CUT)
+def test_a_side_that_is_cut_before_a_join_still_leaves_with_its_person(name: str, monkeypatch: Any) -> None:
+    tables = world(8, people=8)
+    assert violations(in_memory, STATEMENTS[name], tables, [{2}, {3}], 2) == 0
+    with in_memory(tables) as engine:
+        whole, same, cut = (seen(engine, asked(STATEMENTS[name], join_rows=most)) for most in (1000, 8, 2))
+    assert same == whole  # nobody has more
+    assert cut != whole
+    assert max(rows for rows, *_ in cut.values()) <= 4
+    with planted(monkeypatch, "a side cut over everybody"):
+        assert violations(in_memory, STATEMENTS[name], tables, [{2}, {3}], 2) > 0
+
+
+def test_joins_that_cannot_multiply_are_not_cut() -> None:
+    for name in ("inner", "left", "along the path", "per person joined"):
+        tables = world(5, people=8)
+        with in_memory(tables) as engine:
+            assert seen(engine, asked(STATEMENTS[name], join_rows=1)) == seen(engine, asked(STATEMENTS[name])), name
+
+
+def test_what_a_person_keeps_depends_on_who_they_are(monkeypatch: Any) -> None:
+    assert not all(person_world.twins(in_memory))
+    with planted(monkeypatch, "hash without owner"):
+        assert all(person_world.twins(in_memory))
+
+
+def test_one_person_with_twenty_thousand_rows_in_two_tables_cannot_make_a_join_fail() -> None:
+    """Their product would be four hundred million rows; the engine has 256 MB and a few seconds."""
+    tables = person_world.crowded()
+    for name in CUT:
+        before = time.process_time()
+        with small_memory(tables) as engine:
+            rows = seen(engine, asked(STATEMENTS[name], 8, 300))
+        assert rows["2"][0] == 8
+        assert time.process_time() - before < 20
+    assert violations(in_memory, STATEMENTS["self"], person_world.crowded(2_000), [{2}], 300) == 0
+
+
 def test_postgres_says_the_same_integers(on_server: Any, monkeypatch: Any) -> None:
     tables = world(5, people=8)
     with in_memory(tables) as engine, on_server(tables) as other:
@@ -114,6 +163,8 @@ def test_postgres_says_the_same_integers(on_server: Any, monkeypatch: Any) -> No
             assert seen(other, asked(statement)) == seen(engine, asked(statement)), name
             if name in ("self", "windows"):
                 assert seen(other, asked(statement, 2)) == seen(engine, asked(statement, 2)), name
+            if name in CUT:
+                assert seen(other, asked(statement, join_rows=2)) == seen(engine, asked(statement, join_rows=2)), name
     for bug, name in BUGS.items():
         with planted(monkeypatch, bug):
             assert violations(on_server, STATEMENTS[name], tables, [{1, 2, 3}]) > 0
@@ -122,6 +173,14 @@ def test_postgres_says_the_same_integers(on_server: Any, monkeypatch: Any) -> No
         assert strays(on_server, tables) > 0
     with planted(monkeypatch, "bounded before the join"):
         assert max(moved(on_server, STATEMENTS["self"], tables, person, 2) for person in (1, 2, 3, 5)) > 2
+
+
+def test_a_crowd_of_rows_of_one_person_is_cut_alike_on_postgres(on_server: Any) -> None:
+    tables = person_world.crowded(700)
+    with in_memory(tables) as engine, on_server(tables) as other:
+        for name in ("self", "many to many"):
+            frame = asked(STATEMENTS[name], 1_000, 50)
+            assert seen(other, frame) == seen(engine, frame), name
 
 
 def test_tables_of_different_databases_are_refused_before_anything_is_paid(on_server: Any) -> None:

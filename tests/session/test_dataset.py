@@ -129,6 +129,19 @@ def test_the_same_question_in_sql_and_in_python_is_paid_once_each_and_recalled(h
     assert hospital.budget.spent == 1
 
 
+def test_a_join_that_multiplies_rows_says_how_many_of_a_person_it_looks_at(hospital: Any) -> None:
+    twice = "SELECT COUNT(*) AS n FROM visits a JOIN visits b ON a.pid = b.pid"
+    query = hospital.sql(twice)
+    assert "each side of the join at most 1,000" in query.preview().about
+    release = query.release(**SURE)
+    assert release.value == 13  # 9 pairs of one, of whom 8 count, 4 of another, 1 of the third
+    assert "each side of the join at most 1,000" in release.about
+    assert release.card["joins"] == "each side of a join keeps at most 1,000 rows of one person"
+    plain = hospital.sql("SELECT COUNT(*) AS n FROM visits v JOIN patients p ON v.pid = p.patient_id").release(**SURE)
+    assert "joins" not in plain.card
+    assert "each side" not in plain.about
+
+
 def test_what_is_declared_wrongly_is_said_at_opening() -> None:
     def opened(**changed: Any) -> Any:
         facts: dict[str, Any] = {
@@ -145,6 +158,7 @@ def test_what_is_declared_wrongly_is_said_at_opening() -> None:
         ({"person": {"patients": {"via": "visits", "on": "a"}, "visits": {"via": "patients", "on": "a"}}}, "circle"),
         ({"person": {"patients": "patient_id", "visits": "person"}}, "'person' is not in the source"),
         ({"bounds": {"price": (0, 1)}}, "names 'price'"),
+        ({"join_rows": 0}, "join_rows is 0"),
     ):
         with pytest.raises(QueryError, match=words):
             opened(**changed)
@@ -159,6 +173,7 @@ ledger = "hospital.ledger"
 unit = "patient"
 max_rows = 8
 max_groups = 2
+join_rows = 2
 [budget]
 epsilon = 100000
 [tables.patients]
@@ -204,11 +219,14 @@ def test_a_dataset_file_says_whose_the_rows_are(tmp_path: Path) -> None:
         assert answers(hospital.sql(text)) == {"sex": ["f", "m"], "s": [10, 5]}
         assert answers(hospital.items.sum("price")) == {"sum(price)": [15]}
         assert hospital.visits.size == 4
+        twice = "SELECT COUNT(*) AS n FROM visits a JOIN visits b ON a.pid = b.pid"
+        assert answers(hospital.sql(twice)) == {"n": [9]}  # at most two rows of each side, all in all 4 and 4 and 1
         with pytest.raises(QueryError, match=r"\[tables.visits.columns\] fee = \{ type = \"int\", bounds = \[low, high\] \}"):
             hospital.sql("SELECT AVG(fee) AS m FROM visits")
     for old, new, words in (
         ('person = "pid"\n', "", "does not say whose its rows are"),
         ("max_groups = 2", 'max_groups = 2\nunit_column = "patient_id"', "say the same thing"),
+        ("join_rows = 2", "join_rows = 2.5", "join_rows is 2.5"),
         ('person = { via = "visits", on = "visit_id" }', 'person = { by = "visits" }', "person is"),
         ('ledger = "hospital.ledger"', 'ledger = "hospital.ledger"\nrelation = "replace"\nowner_log = "x"', ""),
     ):

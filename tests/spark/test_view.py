@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from engines.person_world import BUGS, DECLARED, STATEMENTS, World, asked, moved, planted, seen, strays, violations, world
+from engines.person_world import BUGS, CUT, DECLARED, STATEMENTS, World, asked, moved, planted, seen, strays, violations, world
 from engines.test_view import in_memory
 from sordino.engines.several import together
 from sordino.engines.spark import Spark
@@ -45,6 +45,8 @@ def test_spark_says_the_same_integers(on_cluster: Any) -> None:
     with in_memory(tables) as engine, on_cluster(tables) as other:
         for name, statement in STATEMENTS.items():
             assert seen(other, asked(statement)) == seen(engine, asked(statement)), name
+            if name in CUT:
+                assert seen(other, asked(statement, join_rows=2)) == seen(engine, asked(statement, join_rows=2)), name
 
 
 def test_the_planted_bugs_are_caught(on_cluster: Any, monkeypatch: Any) -> None:

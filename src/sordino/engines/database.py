@@ -27,7 +27,7 @@ from sordino.engines.answer import SLICE, EngineAnswer
 from sordino.engines.array import column_array
 from sordino.engines.scan import Place, Scan, check_columns
 from sordino.engines.text import Text, check, used
-from sordino.engines.value_text import Field
+from sordino.engines.value_text import Field, Ranking
 from sordino.engines.view_text import declared_in, view_needs, view_scan
 from sordino.errors import QueryError
 from sordino.schema.column import Column
@@ -359,7 +359,7 @@ class RowReader:
             of.table: Scan(held, {name: Field(alias, of.reader._kinds[name]) for name, alias in of.aliases.items()})
             for held, of in self._held(frame).items()
         }
-        scan = scans[""] if frame.view is None else view_scan(frame, lambda table, _: scans[table])
+        scan = scans[""] if frame.view is None else view_scan(frame, lambda table, _: scans[table], Ranking(salt, self.portable))
         return Text(frame, declared_in(frame, self.columns), scan, salt, self.portable)
 
     @staticmethod

@@ -24,7 +24,7 @@ from sordino.engines.inspection import Inspection
 from sordino.engines.port import stoppable
 from sordino.engines.scan import FRAME, Scan, SeveralSources, TableSource, broken, check_columns, written
 from sordino.engines.text import Text, check, used
-from sordino.engines.value_text import quoted
+from sordino.engines.value_text import Ranking, quoted
 from sordino.engines.view_text import declared_in, view_scan
 from sordino.errors import QueryError, ReleaseFailed
 from sordino.schema.column import Column
@@ -169,18 +169,19 @@ class DuckDB:
             cursor.execute("BEGIN TRANSACTION")
             try:
                 columns = declared_in(frame, self.columns)
-                text = Text(frame, columns, self._scan(cursor, frame, columns), salt, self.portable)
+                text = Text(frame, columns, self._scan(cursor, frame, columns, salt), salt, self.portable)
                 yield self._prepared(cursor, text)
             finally:
                 with contextlib.suppress(duckdb.Error):
                     cursor.execute("ROLLBACK")
                 self._forget(cursor)
 
-    def _scan(self, cursor: Any, frame: Frame, columns: Mapping[str, Column]) -> Scan:
+    def _scan(self, cursor: Any, frame: Frame, columns: Mapping[str, Column], salt: int) -> Scan:
         if frame.view is None:
             return self.source.scan(cursor, used(frame, columns))
         several = self.source.tables if isinstance(self.source, SeveralSources) else {}
-        return view_scan(frame, lambda table, wanted: several.get(table, self.source).scan(cursor, wanted))
+        ranking = Ranking(salt, self.portable)
+        return view_scan(frame, lambda table, wanted: several.get(table, self.source).scan(cursor, wanted), ranking)
 
     def _forget(self, cursor: Any) -> None:
         several = self.source.tables.values() if isinstance(self.source, SeveralSources) else (self.source,)
@@ -252,6 +253,8 @@ class DuckDB:
                 "python_enable_replacements = false",
                 "enable_progress_bar = false",
                 "preserve_insertion_order = false",
+                # joins run as they are written: reordered, two tables of a person might meet before the key that tells their rows apart
+                "disabled_optimizers = 'join_order'",
                 *([f"threads = {int(self._threads)}"] if self._threads else []),
                 *([f"max_temp_directory_size = {quoted(self._disk)}"] if self._disk else []),
             ):

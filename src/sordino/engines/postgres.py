@@ -115,6 +115,7 @@ PINNED = {
     "TimeZone": "UTC", "DateStyle": "ISO, YMD", "client_encoding": "UTF8", "standard_conforming_strings": "on", "extra_float_digits": "1",
     "statement_timeout": "0", "lock_timeout": "0", "idle_in_transaction_session_timeout": "0", "transform_null_equals": "off", "jit": "off",
     "search_path": "pg_catalog", "application_name": "sordino",
+    "enable_nestloop": "off",  # every join of ours is on equality: one person's rows are never compared pair by pair
 }  # fmt: skip
 NAMES = """SELECT n.nspname, c.relname, a.attname, pg_catalog.format_type(COALESCE(NULLIF(t.typbasetype, 0), t.oid), NULL)
     FROM pg_catalog.pg_class AS c

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino.engines.array import column_array
-from sordino.engines.text import MASK, Text
-from sordino.engines.value_text import quoted
+from sordino.engines.text import Text
+from sordino.engines.value_text import MASK, quoted
 from sordino.summaries.records import Matrix, Records, in_order, in_parts
 from sordino.summaries.totals import ALL
 

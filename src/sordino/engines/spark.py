@@ -96,6 +96,8 @@ class SparkDialect:
             return f"date_trunc('{node.args['unit'].name.lower()}', {say(node.this)})"
         if isinstance(node, exp.Translate):
             return f"translate({say(node.this)}, {say(node.args['from_'])}, {say(node.args['to'])})"
+        if isinstance(node, exp.CTE):
+            return f"{node.alias} AS ({say(node.this)})"  # it has no word for a table that is computed once
         if isinstance(node, exp.IsNan):
             return f"isnan({say(node.this)})"
         if isinstance(node, exp.Like):

@@ -14,7 +14,7 @@ from typing import Any
 
 from sordino.engines.expression_text import Layers, names, rendered
 from sordino.engines.scan import Scan
-from sordino.engines.value_text import Field, bin_text, grid_of, key_in, key_text, quoted, typed, unit_text
+from sordino.engines.value_text import Field, Ranking, bin_text, grid_of, key_in, key_text, quoted, typed, unit_text
 from sordino.errors import QueryError
 from sordino.privacy.relation import Limits
 from sordino.schema.column import Column, coarse_shift
@@ -106,7 +106,6 @@ class RowText:
         return f"SELECT {shown} FROM ({rows}) AS own {'LEFT JOIN' if join.outer else 'JOIN'} ({once}) AS beside ON {same}"
 
 
-MASK = 2**64 - 1
 LISTED = 1_000  # keys a statement may spell out
 LARGE = 1_000_000  # rows of a table of which some people are looked at before everybody is
 MOSTLY = 0.4  # of the rows: if people over a limit have more, ranking everybody is faster than telling them apart
@@ -199,13 +198,7 @@ class Text:
 
     def hashed(self, *parts: str) -> str:
         """H(salt, unit, parts): 32 bits of the database's hash, or the MD5 of length-prefixed text. Ties fall to the parts themselves."""
-        if self.portable:
-            pieces = [f"COALESCE(CAST(length(CAST({p} AS VARCHAR)) AS VARCHAR) || ':' || CAST({p} AS VARCHAR), 'N')" for p in ("u", *parts)]
-            return f"md5({' || '.join([quoted(f'{len(str(self.salt))}:{self.salt}'), *pieces])})"
-        salts = [f"CAST({(self.salt >> shift) & MASK} AS UBIGINT)" for shift in (0, 64)]
-        # hashed twice: the inner hash only xors its parts, and an xor would favour the same groups under every salt
-        # and the id as text: which rows stay may not depend on whether the source stores all ids as numbers
-        return f"CAST(hash(hash({', '.join((*salts, 'CAST(u AS VARCHAR)', *parts))})) >> 32 AS UINTEGER)"
+        return Ranking(self.salt, self.portable).of(*parts)
 
     @property
     def _groups(self) -> str:

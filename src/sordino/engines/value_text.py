@@ -26,8 +26,10 @@ from sordino.schema.value import EPOCH
 __all__ = [
     "FINE",
     "HASHED",
+    "MASK",
     "TYPED",
     "Field",
+    "Ranking",
     "bin_text",
     "check_grid",
     "date_text",
@@ -53,6 +55,7 @@ SHORT = 64  # bytes; numbers, flags and moments of a source have fewer
 LONG = ("text", "decimal", "other")  # what may be longer
 TYPED = "typed"  # the typed value itself, as a view shows it
 HASHED = "hashed"  # an id in the form it is compared in: neither folded nor hashed again
+MASK = 2**64 - 1
 LARGEST = 9 * 10**18  # where exact integers saturate; bounds lie inside
 
 
@@ -343,3 +346,20 @@ def bin_text(value: str, edges: Sequence[int]) -> str:
         return f"CASE WHEN {value} < {edges[middle]} THEN {within(first, middle)} ELSE {within(middle, last)} END"
 
     return f"CASE WHEN {value} BETWEEN {edges[0]} AND {edges[-1]} THEN {within(0, len(edges) - 1)} END"
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """H(salt, person, parts), by which rows of a person are chosen: 32 bits of the database's hash, or the MD5 of length-prefixed text."""
+
+    salt: int
+    portable: bool
+
+    def of(self, *parts: str) -> str:
+        if self.portable:
+            pieces = [f"COALESCE(CAST(length(CAST({p} AS VARCHAR)) AS VARCHAR) || ':' || CAST({p} AS VARCHAR), 'N')" for p in ("u", *parts)]
+            return f"md5({' || '.join([quoted(f'{len(str(self.salt))}:{self.salt}'), *pieces])})"
+        salts = [f"CAST({(self.salt >> shift) & MASK} AS UBIGINT)" for shift in (0, 64)]
+        # hashed twice: the inner hash only xors its parts, and an xor would favour the same groups under every salt
+        # and the id as text: which rows stay may not depend on whether the source stores all ids as numbers
+        return f"CAST(hash(hash({', '.join((*salts, 'CAST(u AS VARCHAR)', *parts))})) >> 32 AS UINTEGER)"

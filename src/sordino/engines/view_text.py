@@ -7,16 +7,16 @@ so that two people never meet in a row, whatever else is equal.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sordino.engines.expression_text import Layers, rendered
 from sordino.engines.scan import Scan
 from sordino.engines.text import RowText, used
-from sordino.engines.value_text import TYPED, Field, grid_of, id_text, real, text_value, typed, unit_text
+from sordino.engines.value_text import TYPED, Field, Ranking, grid_of, id_text, key_text, real, text_value, typed, unit_text
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column, Grid
-from sordino.schema.frame import Frame
+from sordino.schema.frame import Frame, unbounded
 from sordino.schema.view import Chosen, PersonJoin, PersonTotal, PersonTotals, PersonWindow, PersonWindows, PrivateTable, View
 
 __all__ = ["ViewNeeds", "declared_in", "view_needs", "view_scan"]
@@ -35,21 +35,19 @@ def declared_in(frame: Frame, columns: Any) -> Any:
     return {**frame.view.columns, **owner}
 
 
-def view_scan(frame: Frame, scan: Scanner) -> Scan:
+def view_scan(frame: Frame, scan: Scanner, ranking: Ranking) -> Scan:
     """The relation a frame's view is, over the scans of its tables; each table is scanned once."""
-    view = frame.view
-    assert view is not None
     scans = {table: scan(table, columns) for table, columns in view_needs(frame).items()}
-    return _scanned(frame, scans)
+    return _scanned(frame, scans, ranking)
 
 
-def _scanned(frame: Frame, scans: dict[str, Scan]) -> Scan:
+def _scanned(frame: Frame, scans: dict[str, Scan], ranking: Ranking) -> Scan:
     view = frame.view
     assert view is not None
     owner = frame.unit_column.name if frame.unit_column is not None else None
     wanted = [column.name for column in used(frame, declared_in(frame, {})) if column.name != owner]
     people = [scans[table.name].fields[table.person].stored for table in view.tables if table.person is not None]
-    text = _Text(scans, frame.fold_ids, all(stored == "integer" for stored in people), len(frame.joins)).of(view, wanted)
+    text = _Text(scans, frame.fold_ids, all(stored == "integer" for stored in people), len(frame.joins), ranking).of(view, wanted)
     fields = {name: Field(f"c{i}", TYPED) for i, name in enumerate(wanted)}
     return Scan(f"({text}) AS viewed", fields if owner is None else {**fields, owner: Field("u", TYPED)})
 
@@ -72,7 +70,7 @@ def view_needs(frame: Frame) -> ViewNeeds:
     for table in frame.view.tables:
         found.setdefault(table.name, {})
         scans[table.name] = Scan("nothing", Noted(table))
-    _scanned(frame, scans)
+    _scanned(frame, scans, Ranking(0, True))
     return {name: tuple(columns.values()) for name, columns in found.items()}
 
 
@@ -82,6 +80,8 @@ class _Text:
     fold: bool
     whole: bool  # every table stores the person's id as a whole number
     public: int  # the number of the next public table
+    ranking: Ranking
+    cut: int = 0  # sides of joins that are cut so far
 
     def of(self, view: View, wanted: Sequence[str]) -> str:
         match view:
@@ -127,6 +127,9 @@ class _Text:
         beside = [name.removeprefix(f"{join.name}.") for name in wanted if name not in own]
         right = list(dict.fromkeys([*beside, *(name for _, name in join.on)]))
         first, second = self.of(join.left, left), self.of(join.right, right)
+        if join.multiplies:
+            first = self._few(first, [own[name] for name in left], join.most)
+            second = self._few(second, [join.right.columns[name] for name in right], join.most)
         same = " AND ".join(["a.u = b.u", *(f"a.c{left.index(x)} = b.c{right.index(y)}" for x, y in join.on)])
         places = [f"a.c{left.index(n)}" if n in own else f"b.c{right.index(n.removeprefix(f'{join.name}.'))}" for n in wanted]
         shown = ", ".join(["a.u AS u", *(f"{place} AS c{i}" for i, place in enumerate(places))])
@@ -134,6 +137,20 @@ class _Text:
             word = "EXISTS" if join.kind == "semi" else "NOT EXISTS"
             return f"SELECT {shown} FROM ({first}) AS a WHERE {word} (SELECT 1 FROM ({second}) AS b WHERE {same})"
         return f"SELECT {shown} FROM ({first}) AS a {'LEFT JOIN' if join.kind == 'left' else 'JOIN'} ({second}) AS b ON {same}"
+
+    def _few(self, rows: str, columns: Sequence[Column], most: int) -> str:
+        """At most so many rows of each person, by the hash of what a row shows; who has no more keeps them all, and is not ranked."""
+        self.cut += 1
+        side, many = f"side{self.cut}", f"many{self.cut}"
+        names = [f"c{i}" for i in range(len(columns))]
+        shown = ", ".join(["u", *names])
+        parts = [text for column, name in zip(columns, names, strict=True) if (text := _whole(column, name)) is not None]
+        order = ", ".join([self.ranking.of(*parts), *(f"{name} NULLS LAST" for name in names)])
+        over = f"EXISTS (SELECT 1 FROM {many} AS many WHERE many.u = mine.u)"
+        made = f"{side} AS MATERIALIZED ({rows}), {many} AS MATERIALIZED (SELECT u FROM {side} AS mine GROUP BY u HAVING count(*) > {most})"
+        place = f"SELECT {shown}, row_number() OVER (PARTITION BY u ORDER BY {order}) AS place FROM {side} AS mine WHERE {over}"
+        few = f"SELECT {shown} FROM {side} AS mine WHERE NOT {over}"
+        return f"WITH {made} {few} UNION ALL SELECT {shown} FROM ({place}) AS ranked WHERE place <= {most}"
 
     def _chosen(self, chosen: Chosen, wanted: Sequence[str]) -> str:
         shown, first = dict(chosen.shown), self.public
@@ -196,6 +213,14 @@ def _decimal(steps: str, scale: int) -> str:
     size, sign = f"abs({steps})", f"CASE WHEN {steps} < 0 THEN '-' ELSE '' END"
     part = f" || '.' || substr(CAST({size} % {unit} + {unit} AS VARCHAR), 2)" if scale else ""
     return f"CASE WHEN {steps} IS NOT NULL THEN TRY_CAST({sign} || CAST({size} // {unit} AS VARCHAR){part} AS DECIMAL(38,18)) END"
+
+
+def _whole(column: Column, value: str) -> str | None:
+    """A typed value as the whole number or text that every database writes alike; what has none is told apart by its order alone."""
+    if column.type in ("float", "decimal"):
+        wide = unbounded(replace(column, expression=None))
+        return None if wide.bounds is None else grid_of(wide, value)
+    return key_text(column, value)
 
 
 def _tied(item: PersonWindow) -> bool:

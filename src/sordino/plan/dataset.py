@@ -14,19 +14,21 @@ from typing import Any
 
 from sordino.errors import QueryError
 from sordino.plan.document import Document, new_lines, to_text
-from sordino.plan.ownership import Owner, as_owner, check_owners, person_column, person_table
+from sordino.plan.ownership import Owner, as_join_rows, as_owner, check_owners, person_column, person_table
 from sordino.privacy.number import as_delta, as_epsilon
 from sordino.privacy.relation import PrivacyUnit, Relation
 from sordino.schema.column import Column
 from sordino.schema.declaration import CSV_KEYS as WRITTEN
 from sordino.schema.declaration import Delimited, declare, delimited
 from sordino.schema.value import is_text, nearest, shown
+from sordino.schema.view import JOIN_ROWS
 
 __all__ = ["FORMAT", "Allowance", "Dataset", "Source", "read_dataset", "read_text"]
 
 FORMAT = 2
 LATEST = 600_000  # milliseconds: ten minutes
 LARGEST_FILE = 4 * 2**20
+PEOPLE = ("unit", "unit_column", "max_rows", "max_groups", "max_rows_per_group", "join_rows", "fold_ids")
 LEDGERS, SOURCES = ("postgres", "postgresql"), ("postgres", "postgresql", "spark")
 
 
@@ -75,6 +77,7 @@ class Dataset:
     longest_ms: int | None = None  # the latest deadline a question may have
     approve_above: Fraction | None = None  # releases dearer than this wait for the owner's word
     path: str = ""
+    join_rows: int = JOIN_ROWS  # rows of a person on each side of a join that multiplies them
 
     @property
     def owners(self) -> dict[str, Owner]:
@@ -115,7 +118,7 @@ class _Reader(Document):
         known = ("format", "name", "version", "ledger", "relation", "owner_log", "witness")
         head = self.table(said, ("dataset",), known, needed=("name", "ledger"))
         self.format(said, head)
-        people = self.table(said, ("privacy",), ("unit", "unit_column", "max_rows", "max_groups", "max_rows_per_group", "fold_ids"))
+        people = self.table(said, ("privacy",), PEOPLE)
         relation = self.at(("dataset", "relation"), Relation.of, head.get("relation", "add_remove"))
         tables = self.table(said, ("tables",), None)
         owners = self.owners(said, people)
@@ -141,6 +144,7 @@ class _Reader(Document):
             longest_ms=server.get("longest_ms"),
             approve_above=self.at(("server", "approve_above"), _threshold, server["approve_above"]) if "approve_above" in server else None,
             path=str(self.file),
+            join_rows=self.at(("privacy", "join_rows"), as_join_rows, people.get("join_rows", JOIN_ROWS)),
         )
 
     def server(self, said: dict[str, Any]) -> dict[str, Any]:

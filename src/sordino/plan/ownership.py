@@ -14,7 +14,9 @@ from sordino.schema.column import Column
 from sordino.schema.value import is_text, nearest, shown
 from sordino.schema.view import PrivateTable
 
-__all__ = ["Owner", "as_owner", "check_owners", "owned_tables", "person_column", "person_table"]
+__all__ = ["Owner", "as_join_rows", "as_owner", "check_owners", "owned_tables", "person_column", "person_table"]
+
+MOST_JOINED = 100_000
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,14 @@ def as_owner(said: Any, unique: Any = ()) -> Owner:
     raise QueryError(
         "SRD-204", f"person is {shown(said)}.", 'Name the column, "patient_id", or the way to it, {via = "visits", on = "visit_id"}.'
     )
+
+
+def as_join_rows(given: Any) -> int:
+    """How many rows of a person each side of a join keeps where it would multiply them."""
+    if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= MOST_JOINED:
+        fix = f"Give a whole number from 1 to {MOST_JOINED:,}: a join then makes at most its square of one person."
+        raise QueryError("SRD-204", f"join_rows is {shown(given)}.", fix)
+    return given
 
 
 def check_owners(owners: Mapping[str, Owner]) -> None:

@@ -56,7 +56,7 @@ def join_people(found: Scope, right: Scope, kind: str, conditions: list[exp.Expr
     right = _filtered(right, inside)
     view, below = settled(right, catalogue), viewed(found, catalogue)
     name = _free(alias, view, found)
-    joined = PersonJoin(below, view, kind, _named(pairs, below, right), name)
+    joined = PersonJoin(below, view, kind, _named(pairs, below, right), name, catalogue.join_rows)
     if kind in ("semi", "anti"):
         return replace(found, view=joined), rest
     beside = {name_of: column for name_of, column in joined.columns.items() if name_of not in below.columns}

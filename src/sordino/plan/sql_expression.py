@@ -37,19 +37,23 @@ from sordino.schema.frame import Join, Public
 from sordino.schema.interval import derive, extent, fit
 from sordino.schema.spelling import spell
 from sordino.schema.value import is_text, nearest, shown
-from sordino.schema.view import PrivateTable, View
+from sordino.schema.view import JOIN_ROWS, PrivateTable, View
 
 __all__ = ["DEEPEST", "LARGEST", "Catalogue", "Expressions", "Scope", "joined"]
 
 
 @dataclass(frozen=True)
 class Catalogue:
-    """The tables a statement may name, and the column that identifies people. `people` are the private tables that have owners."""
+    """The tables a statement may name, and the column that identifies people. `people` are the private tables that have owners.
+
+    `join_rows` are the rows of a person that each side of a join keeps where it would multiply them.
+    """
 
     private: Mapping[str, Mapping[str, Column]]
     public: Mapping[str, Public]
     unit: str | None = None
     people: Mapping[str, PrivateTable] = field(default_factory=dict)
+    join_rows: int = JOIN_ROWS
 
     @cached_property
     def owner(self) -> Column:

@@ -8,6 +8,13 @@ Proof. By induction over the parts below. A row of a private table has the owner
 owners of both sides, so a row (or its having no match) depends on rows of one owner and on public ones; so do filters, totals grouped by
 the owner and windows partitioned by the owner, whose values are functions of one owner's rows. QED
 A path through another table is a function only if its key is unique there: the owner of the data declares that, and the claim assumes it.
+
+Theorem. Where a join may match several rows of a person with several, each side keeps at most `most` rows of a person, the first ones by
+a keyed hash of the person and the row. The theorem above still holds, and one person makes at most most * most rows of a join (and at most
+`most` more, unmatched, of a left one), however many rows they have.
+Proof. Which rows of a side a person keeps is a function of that person's rows there and of the salt, which is drawn apart from the data;
+equal rows are interchangeable. So the side without p is the side minus what p kept. Each of at most `most` rows meets at most `most`. QED
+This bounds the work and the memory that one person can cause. It is no part of the guarantee for answers, whose bounding comes last.
 """
 
 from __future__ import annotations
@@ -21,6 +28,7 @@ from sordino.schema.frame import Join
 
 __all__ = [
     "ANSWERS",
+    "JOIN_ROWS",
     "Chosen",
     "PersonJoin",
     "PersonTotal",
@@ -29,10 +37,12 @@ __all__ = [
     "PersonWindows",
     "PrivateTable",
     "View",
+    "multiplying",
     "view_joins",
 ]
 
 ANSWERS = ("inner", "left", "semi", "anti")
+JOIN_ROWS = 1_000  # rows of a person on each side of a join that multiplies them, where the owner says nothing
 
 
 @dataclass(frozen=True)
@@ -73,6 +83,7 @@ class PersonJoin:
     """Rows of one owner beside rows of the same owner. `on` are further pairs of equal columns; `kind` is one of `ANSWERS`.
 
     The right side's columns are called `name`.column; with "left" they are null where there is no match, and "semi" and "anti" show none.
+    Where the join multiplies, each side keeps at most `most` rows of a person.
     """
 
     left: View
@@ -80,6 +91,15 @@ class PersonJoin:
     kind: str
     on: tuple[tuple[str, str], ...] = ()
     name: str = ""
+    most: int = JOIN_ROWS
+
+    @property
+    def multiplies(self) -> bool:
+        """Whether several rows of a person may meet several: not where a declared key, or how a side is made, says one of them is alone."""
+        if self.kind in ("semi", "anti"):
+            return False
+        sides = ((self.left, {mine for mine, _ in self.on}), (self.right, {theirs for _, theirs in self.on}))
+        return not any(key <= equal for side, equal in sides for key in _keys(side))
 
     @property
     def columns(self) -> dict[str, Column]:
@@ -98,7 +118,8 @@ class PersonJoin:
         return (*self.left.tables, *self.right.tables)
 
     def said(self) -> Any:
-        return {self.kind: [self.left.said(), self.right.said()], "on": [list(pair) for pair in self.on], "name": self.name}
+        said = {self.kind: [self.left.said(), self.right.said()], "on": [list(pair) for pair in self.on], "name": self.name}
+        return {**said, "join_rows": self.most} if self.multiplies else said
 
 
 @dataclass(frozen=True)
@@ -225,3 +246,32 @@ def view_joins(view: View) -> tuple[Join, ...]:
         case PersonTotals() | PersonWindows():
             return view_joins(view.rows)
     return ()
+
+
+def _keys(view: View) -> tuple[frozenset[str], ...]:
+    """Columns that tell a person's rows apart; none of them where a person has one row."""
+    if view.single:
+        return (frozenset(),)
+    match view:
+        case PrivateTable(unique=unique, person=person):
+            return (frozenset(unique) - {person or ""},) if unique else ()
+        case PersonTotals(by=by):
+            return (frozenset(by),)
+        case PersonWindows(rows=rows):
+            return _keys(rows)
+        case Chosen(rows=rows, shown=shown):
+            names = {column.name: name for name, column in shown if column.expression is None}
+            return tuple(frozenset(names[own] for own in key) for key in _keys(rows) if key <= set(names))
+        case PersonJoin(left=left, right=right, on=on):
+            alone = view.kind in ("semi", "anti") or any(key <= {theirs for _, theirs in on} for key in _keys(right))
+            return _keys(left) if alone else ()
+
+
+def multiplying(view: View | None) -> list[PersonJoin]:
+    """The joins of a view in which several rows of a person may meet several."""
+    match view:
+        case PersonJoin():
+            return [*([view] if view.multiplies else []), *multiplying(view.left), *multiplying(view.right)]
+        case Chosen() | PersonTotals() | PersonWindows():
+            return multiplying(view.rows)
+    return []

@@ -36,6 +36,7 @@ from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import LENGTH, Column
 from sordino.schema.expression import And, Expression, In, Like, Not, Or, Predicate, conditions, names, parts
 from sordino.schema.frame import Frame
+from sordino.schema.view import multiplying
 from sordino.server.problem import Refusal, record
 from sordino.session.execute import measure, rehearse
 from sordino.session.open_dataset import Opened
@@ -205,9 +206,9 @@ class Deadlines:
         return self.declared.tables[table].most_rows or ROWS
 
     def rows_of(self, table: Any) -> int:
-        """The rows that a question about a table, or about a view of several, reads; a join may have more before it is cut."""
+        """The rows that a question about a table, or about a view of several, reads, and those that one person may add in its joins."""
         names = [table.name] if table.view is None else [part.name for part in table.view.tables]
-        return sum(map(self.rows, names))
+        return sum(map(self.rows, names)) + sum(join.most**2 for join in multiplying(table.view))
 
     @property
     def undeclared(self) -> Iterator[str]:

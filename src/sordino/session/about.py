@@ -145,8 +145,19 @@ def _rows(facts: Mapping[str, Any]) -> str:
     if alone:
         return f"every row of {spell(str(asked['table']))}{where}{by}{hidden}"
     if _per_person(asked):
-        return f"one row for each {unit['unit']}, made of their {word}{where}{by}{hidden}"
-    return f"{limited(unit, groups=_groups(facts), word=word, where=where)}{by}{hidden}"
+        return f"one row for each {unit['unit']}, made of their {word}{where}{by}{_beside(asked.get('view'))}{hidden}"
+    return f"{limited(unit, groups=_groups(facts), word=word, where=where)}{by}{_beside(asked.get('view'))}{hidden}"
+
+
+def _beside(view: Any) -> str:
+    """What joins that multiply a person's rows leave out of each side."""
+    most = {int(part["join_rows"]) for part in _parts(view) if "join_rows" in part}
+    return f", each side of the join at most {max(most):,}" if most else ""
+
+
+def _parts(view: Any) -> list[Mapping[str, Any]]:
+    inner = view.values() if isinstance(view, Mapping) else view if isinstance(view, list | tuple) else ()
+    return [*([view] if isinstance(view, Mapping) else []), *(part for item in inner for part in _parts(item))]
 
 
 def _short(text: str) -> str:

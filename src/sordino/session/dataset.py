@@ -11,9 +11,10 @@ from sordino.engines.source import open_engine
 from sordino.errors import QueryError
 from sordino.ledger import Budget
 from sordino.plan.dataset import Allowance, Dataset, Source
-from sordino.plan.ownership import Owner, as_owner, check_owners, person_column
+from sordino.plan.ownership import Owner, as_join_rows, as_owner, check_owners, person_column
 from sordino.schema.declaration import declare
 from sordino.schema.value import nearest, shown
+from sordino.schema.view import JOIN_ROWS
 from sordino.session.open_dataset import Opened, opened_dataset
 from sordino.session.table import ledger_place, privacy_unit
 
@@ -32,6 +33,7 @@ def dataset(
     max_rows: int | None = None,
     max_groups: int | None = None,
     max_rows_per_group: int | None = None,
+    join_rows: int = JOIN_ROWS,
     relation: str = "add_remove",
     size: int | None = None,
     budget: Budget | None = None,
@@ -49,7 +51,8 @@ def dataset(
     `person` says whose the rows of each private table are: its column with the person's id, or {"via": "visits", "on": "visit_id"}, the
     table that knows it and the key that leads there. `unique` are keys that name one row, `public` tables that anybody may read, with the
     columns they are matched on. `columns`, `bounds` and `keys` are those of `sd.table`, by table, {"visits": {"cost": (0, 9)}}, or by
-    column for every table that has it. `size` is the public number of people.
+    column for every table that has it. `size` is the public number of people. Where a join would match several rows of a person with
+    several, each side keeps at most `join_rows` of them.
 
     >>> import sordino as sd
     >>> tables = {"patients": {"id": [1, 2], "sex": ["f", "m"]}, "visits": {"id": [1, 1, 2], "cost": [5, 7, 9]}}
@@ -86,7 +89,8 @@ def dataset(
     }
     allowance = Allowance(budget.epsilon, budget.delta, budget.accounting, budget.max_per_release, dict(budget.analysts or {}))
     declared = Dataset(
-        name, ledger_place(ledger, None), who, allowance, MappingProxyType(sources), version, unit, fold_ids, owner_log, witness
+        name, ledger_place(ledger, None), who, allowance, MappingProxyType(sources), version, unit, fold_ids, owner_log, witness,
+        join_rows=as_join_rows(join_rows),
     )  # fmt: skip
     return opened_dataset(declared, engine=engine)
 

@@ -19,7 +19,7 @@ from sordino.engines.value_text import id_text, text_value
 from sordino.plan.dataset import Dataset
 from sordino.schema.column import Column
 from sordino.schema.declaration import complete
-from sordino.schema.view import View
+from sordino.schema.view import View, multiplying
 
 __all__ = ["KeyCheck", "assumption", "attested", "check_keys", "declared_keys", "keys_file"]
 
@@ -95,10 +95,12 @@ def attested(declared: Dataset) -> str:
 
 
 def assumption(view: View | None, checked: str) -> dict[str, Any]:
-    """What a card says of the keys a view takes for unique; nothing where it takes none."""
+    """What a card says of the keys a view takes for unique, and of rows that its joins leave out; nothing where there are neither."""
     paths = [f"{table.on} in {table.via.name}" for table in view.tables if table.via is not None] if view is not None else []
+    cut = {join.most for join in multiplying(view)}
+    found = {"joins": f"each side of a join keeps at most {max(cut):,} rows of one person"} if cut else {}
     if not paths:
-        return {}
+        return found
     when = f"checked by the owner on {checked}" if checked else "declared by the owner, not checked"
     words = f"{', '.join(dict.fromkeys(paths))} ({when})"
-    return {"unique keys": f"{words}; if two people shared one, the guarantee would not hold for them"}
+    return {**found, "unique keys": f"{words}; if two people shared one, the guarantee would not hold for them"}

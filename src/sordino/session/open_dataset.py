@@ -64,7 +64,7 @@ class Opened:
         some = next(iter(self.tables.values()))
         columns = {name: opened.columns for name, opened in self.tables.items()}
         people = {name: owned for name, opened in self.tables.items() if (owned := owned_by(opened)) is not None}
-        selected = read_select(text, Catalogue(columns, some.publics, self.declared.unit.column, people))
+        selected = read_select(text, Catalogue(columns, some.publics, self.declared.unit.column, people, self.declared.join_rows))
         table = self.tables[selected.asked.table]
         if selected.asked.view is not None:
             table = view_table(replace(table, unit=self.declared.unit, engine=self.joint), selected.asked.view)
