@@ -96,7 +96,9 @@ def attested(declared: Dataset) -> str:
 
 def assumption(view: View | None, checked: str) -> dict[str, Any]:
     """What a card says of the keys a view takes for unique, and of rows that its joins leave out; nothing where there are neither."""
-    paths = [f"{table.on} in {table.via.name}" for table in view.tables if table.via is not None] if view is not None else []
+    if view is None:
+        return {}
+    paths = [f"{table.on} in {table.via.name}" for table in view.tables if table.via is not None]
     cut = {join.most for join in multiplying(view)}
     found = {"joins": f"each side of a join keeps at most {max(cut):,} rows of one person"} if cut else {}
     if not paths:
