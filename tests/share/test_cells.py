@@ -83,3 +83,30 @@ def test_what_has_no_cells_is_refused_with_a_fix():
         Cells.of(Column("c", "int", (0, 100)), [50, 10])
     with pytest.raises(QueryError, match="lists"):
         Cells.of(Column("c", "cat", keys=tuple(map(str, range(1_001)))))
+
+
+def test_an_empty_tail_stays_empty_and_a_spike_far_out_stays() -> None:
+    """The last interval of a long tail is joined for want of rows; the fine cells that do not stand out of noise hold nobody."""
+    rng = np.random.default_rng(5)
+    cells = Cells.of(Column("visits", "int", (0, 77)))
+    truth = np.append(20_000 * 0.26 * 0.74 ** np.arange(78), 0.0)
+    truth[60] += 400
+    tails, spikes = [], []
+    for _ in range(40):
+        drawn = truth + 25 * rng.standard_normal(len(truth))
+        made = joined(cells, drawn, 25.0)
+        law = np.bincount(made.cells, weights=drawn)[list(made.cells)] * made.inside
+        tails.append(float(law[30:60].sum() + law[61:78].sum()))
+        spikes.append(float(law[60]))
+    assert np.mean(tails) < 60  # evenly spread the tail would hold hundreds
+    assert 300 < np.mean(spikes) < 500
+
+
+def test_both_bounds_of_a_long_range_are_values_of_their_own() -> None:
+    """Values pile up at the bounds, where they are clamped; a 0 or a 1 declared as a number comes out as 0 or 1."""
+    cells = Cells.of(Column("flag", "float", (0.0, 1.0)))
+    places = np.array([0, cells.places - 2, cells.places - 1])
+    assert cells.decoded(places, np.full(3, 0.99)) == [0.0, 1.0, None]
+    assert cells.label(cells.places - 2) in ("1", "1.0")
+    steps = {*cells.edges}
+    assert {0, 1, cells.column.grid().width, cells.column.grid().width + 1} <= steps

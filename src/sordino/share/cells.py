@@ -1,8 +1,9 @@
 """Columns as cells: which values share one, how a database numbers them, and how a number of a cell becomes a value again.
 
 Every column is first counted in fine cells that are public: declared values, truth values, every whole number of a short range, or a
-few hundred intervals of a long one; null is a cell, and so is "other" where values are listed. Once these counts are drawn, cells too
-rare to be told apart from noise share one, and neighbouring intervals are joined until each holds a worthwhile number of rows.
+few hundred intervals of a long one, both bounds apart; null is a cell, and so is "other" where values are listed. Once these counts are
+drawn, cells too rare to be told apart from noise share one, and neighbouring intervals are joined until each holds a worthwhile number
+of rows.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ SHORT = 256  # whole numbers of a range of which each is a fine cell
 EVEN, STEEP = 128, 64  # intervals of equal width, and of growing width from the lower end on
 BINS = 16  # intervals a number column is joined to
 RARE = 1.0  # standard deviations of noise below which a value shares its cell with other rare ones
+APART = 2.0  # and below which a stretch of a joined interval is taken to be empty
 ABSENT = 4.0  # and below which null and "other" are taken not to occur
 MOST = 1000  # listed values
 OTHER = "other"
@@ -85,7 +87,9 @@ class Cells:
         if width < SHORT:
             return cls(column, edges=tuple(range(width + 1)) if width > 1 else (0, 1), closed=False) if width else cls(column, edges=(0, 1))
         steep = {round(math.expm1(math.log1p(width) * i / STEEP)) for i in range(1, STEEP)}
-        return cls(column, edges=tuple(sorted({*_even(width, EVEN), *steep})))
+        return cls(
+            column, edges=(*sorted({*_even(width, EVEN), *steep}), width + 1)
+        )  # both bounds are cells of their own: values pile up there
 
     @property
     def short(self) -> bool:
@@ -134,9 +138,10 @@ class Cells:
         if not self.edges:
             return OTHER if place == len(self.values) else str(self.values[place])
         grid = self.column.grid()
-        if self.short or self.edges[place + 1] - self.edges[place] == 1 < len(self.edges) - 2 - place:
-            return str(grid.value(place if self.short else self.edges[place]))
-        return f"{grid.value(self.edges[place])} to {grid.value(self.edges[place + 1])}"
+        if self.short:
+            return str(grid.value(place))
+        first, last = self.edges[place], min(self.edges[place + 1] - (place < len(self.edges) - 2), grid.width)
+        return str(grid.value(first)) if first == last else f"{grid.value(first)} to {grid.value(min(self.edges[place + 1], grid.width))}"
 
     def decoded(self, places: NDArray[np.int64], chance: Floats) -> list[Any]:
         """A value for each fine cell; `chance`, between 0 and 1, says where in an interval."""
@@ -150,7 +155,7 @@ class Cells:
             return [known[place] for place in places.tolist()]
         edges = np.array(self.edges, np.int64)
         inside = np.minimum(places, len(edges) - 2)
-        start, stop = edges[inside], edges[inside + 1] + (inside == len(edges) - 2)  # the last interval is closed
+        start, stop = edges[inside], np.minimum(edges[inside + 1] + (inside == len(edges) - 2), grid.width + 1)  # the last one is closed
         steps = np.minimum(start + np.floor(chance * (stop - start)).astype(np.int64), stop - 1)
         return [None if place == null else grid.value(step) for place, step in zip(places.tolist(), steps.tolist(), strict=True)]
 
@@ -235,7 +240,36 @@ def joined(cells: Cells, drawn: Floats, sigma: float, *, apart: bool = False) ->
     for cell, group in enumerate(groups):
         for place in group:
             of[place] = cell
-    return _with(of, drawn, [i for i in (null, null - cells.other) if drawn[i] < nothing])
+    absent = [i for i in (null, null - cells.other) if drawn[i] < nothing]
+    return _with(of, _settled(drawn, groups, sigma) if cells.ordered and not cells.closed else drawn, absent)
+
+
+def _settled(drawn: Floats, groups: list[list[int]], sigma: float) -> Floats:
+    """Stretches of a run that do not stand out of their noise hold nobody: made-up rows in an empty tail would move every mean."""
+    out = drawn.copy()
+    for group in groups:
+        stretch: list[int] = []
+        kept = False
+        for i in sorted(group):
+            stretch.append(i)
+            if float(drawn[stretch].sum()) >= APART * sigma * math.sqrt(len(stretch)):
+                gone = _empty(drawn, stretch, sigma)
+                out[gone if len(gone) < len(stretch) else []] = 0.0
+                stretch, kept = [], True
+        out[_empty(drawn, stretch, sigma) if kept else []] = 0.0
+    return out
+
+
+def _empty(drawn: Floats, stretch: list[int], sigma: float) -> list[int]:
+    """The fine cells of a stretch but for halves, quarters, .. that stand out of their noise with both their halves."""
+    if not stretch:
+        return []
+    half, noise = len(stretch) // 2, sigma * math.sqrt(len(stretch))
+    parts = [stretch[:half], stretch[half:]] if half else []
+    even = all(float(drawn[part].sum()) >= APART * sigma * math.sqrt(len(part)) for part in parts)
+    if even and float(drawn[stretch].sum()) >= ABSENT * noise:
+        return []
+    return [i for part in parts for i in _empty(drawn, part, sigma)] if parts else stretch
 
 
 def _with(of: list[int], drawn: Floats, absent: Sequence[int] = ()) -> Joined:
