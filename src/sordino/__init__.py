@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sordino.session.dataset import dataset
     from sordino.session.open_dataset import open_dataset as open
     from sordino.session.owned import release
-    from sordino.session.ranges import reconcile
+    from sordino.session.reconciliation import reconcile
     from sordino.session.synthesis import synthesize
     from sordino.session.table import table
     from sordino.statistics import (
@@ -102,7 +102,7 @@ _ROOMS = ("course", "lab", "mechanisms", "models", "privacy", "sensitivity", "su
 _HOMES = {
     "release": "session.owned", "synthesize": "session.synthesis", "table": "session.table", "open": "session.open_dataset",
     "Budget": "ledger", "connect": "remote", "dataset": "session.dataset",
-    "reconcile": "session.ranges",
+    "reconcile": "session.reconciliation",
 }  # fmt: skip
 
 

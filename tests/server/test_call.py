@@ -59,6 +59,11 @@ def from_afar(opened, say):
     return say(Words(RemoteAsked("admissions"), lambda said: asked(opened, CallBody.model_validate_json(json.dumps(said.call)).text)))
 
 
+def test_ranges_can_be_asked_for_from_afar(opened):
+    said = from_afar(opened, lambda t: t.where("age > 30").cdf("cost", bins=64))
+    assert said.key() == opened.tables["admissions"].where("age > 30").cdf("cost", bins=64).query.key()
+
+
 def test_every_verb_of_a_table_can_be_said_from_afar():
     assert set(VERBS) == {*SAID, "logistic"}
 

@@ -12,8 +12,9 @@ import sordino as sd
 from sordino.errors import QueryError
 from sordino.lab.conformance import check_statistic
 from sordino.privacy.cost import gaussian_delta
-from sordino.statistics.histograms import UNIT, _inverse, coefficients
+from sordino.session.release import Release
 from sordino.statistics.linear_noise import sum_radius
+from sordino.statistics.ranges import UNIT, BinNoise, _inverse, coefficients
 
 SMALL = 1e-6
 RNG = np.random.default_rng(5)
@@ -59,7 +60,8 @@ def test_prefixes_of_many_bins_have_the_noise_of_a_logarithm(table):
     step = table.cdf("x", bins=256).query.settle(1, SMALL).steps["cdf(x)"]
     sigma = float(step.noise.scale) / UNIT / math.sqrt(sum((c / UNIT) ** 2 for c in coefficients(256)))  # of one row alone
     prefixes = np.tril(np.ones((256, 256)))
-    deviations = [step.sum_width(row, 0.95) / 1.959964 for row in prefixes]
+    noise = BinNoise.read(step.noise_of_bins([]))
+    deviations = [noise.sum_width(row, 0.95) / 1.959964 for row in prefixes]
     assert max(deviations) / sigma == pytest.approx(math.log(256) / math.pi + 1.066, rel=0.01)
     assert math.sqrt(np.mean(np.square(deviations))) / sigma == pytest.approx(2.67, rel=0.01)
     assert math.sqrt(256) > 5 * max(deviations) / sigma
@@ -156,3 +158,45 @@ def test_what_does_not_belong_together_is_refused(table):
     ):
         with pytest.raises(QueryError):
             sd.reconcile(*wrong)
+
+
+def test_any_histogram_of_bins_answers_ranges_from_what_was_sealed(table):
+    plain = table.histogram("x", bins=128).release(epsilon=1, delta=SMALL)
+    ranged = table.histogram("x", bins=128, ranges=True).release(epsilon=1, delta=SMALL)
+    assert ranged.id == table.cdf("x", bins=128).release(epsilon=1, delta=SMALL).release.id, "it is the same question"
+    edges = sorted({edge for pair in plain.value for edge in pair})
+    long, short = (plain.between(edges[0], edges[100]), plain.between(edges[3], edges[4]))
+    assert long.high - long.low > 8 * (short.high - short.low)
+    better = ranged.between(edges[0], edges[100])
+    assert better.high - better.low < 0.75 * (long.high - long.low)
+    apart = Release.from_bytes(ranged.to_bytes())
+    assert apart.query is None
+    assert apart.between(edges[0], edges[100]) == better, "the card says what the interval needs"
+    whole = plain.between(level=0.5)
+    assert whole.high - whole.low < plain.between().high - plain.between().low
+    for wrong in (table.histogram("a"), table.group_by("a").histogram("x", bins=4), table.count()):
+        with pytest.raises(QueryError, match="histogram of bins"):
+            wrong.release(epsilon=1, delta=SMALL).between()
+
+
+def test_nothing_below_zero_by_choice_with_the_bars_from_before(table):
+    few = table.where("a = 'u' AND b = 'p'")
+    for asked in (few.histogram("x", bins=128), few.histogram("x", bins=128, ranges=True)):
+        drawn = asked.release(epsilon=0.1, delta=SMALL)
+        assert min(drawn.value.values()) < 0
+        found = drawn.nonnegative()
+        assert min(found.value.values()) >= 0
+        assert (found.low, found.high) == (drawn.low, drawn.high)
+        assert "from before" in found.about
+        assert sum(found.value.values()) == pytest.approx(sum(drawn.value.values()), abs=400)
+    ranges = few.cdf("x", bins=128).release(epsilon=0.1, delta=SMALL)
+    rising = ranges.nonnegative()
+    below = rising.to_dict()
+    assert below["below"] == sorted(below["below"])
+    assert below["low"] == pytest.approx(ranges.to_dict()["low"]), "ends are those of what was drawn"
+    groups = table.where("a = 'u'").group_by("a", "b").count().release(epsilon=0.01)
+    made = groups.nonnegative().to_dict()
+    assert min(made["count"]) >= 0
+    assert sum(made["count"]) == pytest.approx(max(sum(groups.to_dict()["count"]), 0))
+    with pytest.raises(QueryError, match="only counts"):
+        table.mean("x").release(epsilon=1).nonnegative()

@@ -222,7 +222,12 @@ EXAMPLES: dict[str, tuple[tuple[str, tuple[Any, ...], dict[str, Any]], ...]] = {
     "quantiles": (("", ("income", ["0.25", "0.5", "0.75"]), {}),),
     "min": (("", ("age",), {}),),
     "mode": (("", ("sex",), {}), (" of private keys", ("zip",), {})),
-    "top_k": (("", ("job", 2), {}), (" of private keys", ("zip", 1), {})),
+    "top_k": (
+        ("", ("job", 2), {}),
+        (" of private keys", ("zip", 1), {}),
+        (" with counts", ("sex", 2), {"counts": True}),
+        (" of private keys in order", ("zip", 2), {}),
+    ),
     "histogram": (
         ("", ("sex",), {}),
         (" of private keys", ("zip",), {}),

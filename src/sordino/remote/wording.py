@@ -81,6 +81,10 @@ class Words(Said):
         narrower = {**self.asked.limits, **{word: value for word, value in given.items() if value is not None}}
         return replace(self, asked=replace(self.asked, limits=narrower))
 
+    def cdf(self, column: str, *, bins: Any = 256) -> RemoteQuery:
+        """Counts of bins, drawn so that ranges have little noise; `.between(low, high)` of its release is free."""
+        return self.ask(replace(self.asked, verbs={"ask": {"verb": "cdf", "given": [column], "named": {"bins": _plain(bins)}}}))
+
     def agg(self, **statistics: Statistic | str) -> RemoteQuery:
         """Several statistics under names of your choice: agg(n=sd.count(), mid=sd.median("cost")), or each as SQL says it."""
         if not statistics:

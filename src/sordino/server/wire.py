@@ -41,7 +41,7 @@ __all__ = [
 Verb = Literal[
     "count", "count_units", "count_distinct", "counts", "sum", "mean", "means", "trimmed_mean", "winsorized_mean", "huber_mean",
     "m_estimate", "variance", "std", "median", "quantile", "quantiles", "iqr", "min", "max", "mode", "top_k", "histogram", "regress",
-    "logistic", "m_regress", "describe",
+    "logistic", "m_regress", "describe", "cdf",
 ]  # fmt: skip
 Simple = Literal["count", "count_units", "count_distinct", "sum", "mean", "variance", "std", "median", "quantile", "min", "max", "mode"]
 Word = Annotated[str, Field(max_length=2_000)]
@@ -135,9 +135,11 @@ def _made(table: Any, call: CallBody) -> Query:
         wished = (*call.ask.given[1:], call.ask.named.get("k"))
         if call.ask.verb == "top_k" and any(isinstance(value, int | float) and value > LARGEST for value in wished):
             raise QueryError("SRD-103", f"k is more than {LARGEST:,}.", "Ask for fewer.")
-        if call.ask.verb == "describe":
-            described: Query = table.describe(*call.ask.given, **call.ask.named).query
-            return described
+        if call.ask.verb in ("describe", "cdf"):  # questions whose answers are computed with hold the one that is released
+            held: Query = getattr(table, call.ask.verb)(
+                *map(_plain, call.ask.given), **{n: _plain(v) for n, v in call.ask.named.items()}
+            ).query
+            return held
         found: Query = getattr(table, call.ask.verb)(*map(_plain, call.ask.given), **{n: _plain(v) for n, v in call.ask.named.items()})
         return found
     parts: Mapping[str, CallPart] = call.agg or {}

@@ -252,7 +252,8 @@ def _estimand(name: str, facts: Mapping[str, Any]) -> str:
         case "min" | "max":
             return f"a {'low' if kind == 'min' else 'high'} quantile of {of} that stands for its {kind}imum{clamped}"
         case "mode" | "top_k":
-            return f"the most frequent value{'s' if said.get('k', 1) != 1 else ''} of {of}"
+            counted = " and the number of rows of each" if said.get("counts") else ""
+            return f"the most frequent value{'s' if said.get('k', 1) != 1 else ''} of {of}{counted}"
         case "histogram":
             return f"the number of rows at each {'value' if said.get('bins') is None else 'bin'} of {of}"
         case "trimmed_mean" | "winsorized_mean":

@@ -22,7 +22,9 @@ from sordino.session.encoding import Shape, split
 from sordino.session.execute import execute_batch
 from sordino.session.older import same_limits
 from sordino.session.price import Offer, Wish, meets, price
+from sordino.session.ranges import RangeCount
 from sordino.session.release import Paid, Release
+from sordino.statistics.port import LEVEL
 
 if TYPE_CHECKING:
     from sordino.session.query import Query
@@ -182,6 +184,12 @@ class Member:
     @property
     def formulas(self) -> tuple[Any, ...]:
         return self.answer.formulas
+
+    def between(self, low: Any = None, high: Any = None, *, level: float = LEVEL) -> RangeCount:
+        return self.answer.between(low, high, level=level)
+
+    def nonnegative(self) -> Release:
+        return self.answer.nonnegative()
 
     def derive(self, **formulas: str) -> Release:
         return self.answer.derive(**formulas)

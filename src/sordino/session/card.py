@@ -5,16 +5,18 @@ from __future__ import annotations
 import html
 import json
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from sordino.pictures import Picture, bars
+from sordino.privacy.cost import Cost
 
 if TYPE_CHECKING:
     from sordino.ledger import Balance
     from sordino.session.settled import Settled
 
-__all__ = ["NOT_DEFENDED", "NOT_LOCAL", "Card", "claim", "odds_sentence"]
+__all__ = ["NOT_DEFENDED", "NOT_LOCAL", "Card", "Paid", "claim", "odds_sentence"]
 
 SIDE_CHANNELS = "answers on a public integer grid; exact sampling; no error, shape, field or log line depends on the data"
 TUNING = "bounds, grids, mechanism and the split of the price follow from public facts alone"
@@ -74,6 +76,25 @@ class Card(dict[str, Any]):
 
     def _repr_html_(self) -> str:
         return self.to_html() + self.plot().svg
+
+
+@dataclass(frozen=True)
+class Paid:
+    """What a release cost: its own guarantee as floats, the exact fractions, and what the ledger's filter took."""
+
+    exact: Cost
+    charged: tuple[Fraction, Fraction] | None = None
+
+    @property
+    def epsilon(self) -> float:
+        return float(self.exact.epsilon)
+
+    @property
+    def delta(self) -> float:
+        return float(self.exact.delta)
+
+    def __str__(self) -> str:
+        return str(self.exact)
 
 
 def claim(plan: Settled, release: str, balance: Balance) -> Card:

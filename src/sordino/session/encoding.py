@@ -126,6 +126,8 @@ def shape(label: str, statistic: Statistic) -> Shape | None:
             return {"cells": "term", "count": "coefficient" if own else label}
         case Histogram():
             return {"cells": "key" if statistic.bins is None else "bin", "count": "count" if own else label}
+        case Mode() if statistic.counts:
+            return {"cells": "key", "count": "count" if own else label}
         case Mode() if statistic.k > 1:
             return {"list": label}
     return None
@@ -176,11 +178,19 @@ def _spread(keys: Mapping[str, list[Any]], sizes: list[int]) -> dict[str, list[A
 
 
 def _long(release: Release, known: Shape) -> dict[str, list[Any]]:
-    cells = _ends(release, release.names[0])
+    cells = {end: [_cells(cell) for cell in part] for end, part in _ends(release, release.names[0]).items()}
+    cells |= {
+        end: [own if own else dict.fromkeys(first) for own, first in zip(part, cells[""], strict=True)] for end, part in cells.items()
+    }
     word = known["cells"] if known["cells"] not in release.keys else f"{release.names[0]} {known['cells']}"
     out = _spread(release.keys, [len(cell) for cell in cells[""]])
     out[word] = [key for cell in cells[""] for key in cell]
     return out | {f"{known['count']}{end}": [v for cell in part for v in cell.values()] for end, part in cells.items()}
+
+
+def _cells(cell: Any) -> dict[Any, Any]:
+    """The counts of one group; a refusal stands in the place of its keys."""
+    return cell if isinstance(cell, dict) else {} if cell is None else {cell: None}
 
 
 def _listed(release: Release) -> dict[str, list[Any]]:

@@ -14,9 +14,9 @@ from sordino.errors import LedgerError, QueryError
 from sordino.pictures import Picture
 from sordino.plan.select import Arrangement
 from sordino.privacy.cost import Cost
-from sordino.session import derivation, encoding, sampling, view
+from sordino.session import derivation, encoding, ranges, sampling, view
 from sordino.session.about import about_release
-from sordino.session.card import Card, odds_sentence
+from sordino.session.card import Card, Paid, odds_sentence
 from sordino.session.encoding import decode, encode
 from sordino.statistics.port import LEVEL
 from sordino.summaries import Refused
@@ -24,25 +24,6 @@ from sordino.summaries import Refused
 __all__ = ["Paid", "Release", "as_level", "member_of", "price_of"]
 
 FORMAT = 2  # of sealed answers; those of format 1 do not say so, and are under the labels of whoever asked first
-
-
-@dataclass(frozen=True)
-class Paid:
-    """What a release cost: its own guarantee as floats, the exact fractions, and what the ledger's filter took."""
-
-    exact: Cost
-    charged: tuple[Fraction, Fraction] | None = None
-
-    @property
-    def epsilon(self) -> float:
-        return float(self.exact.epsilon)
-
-    @property
-    def delta(self) -> float:
-        return float(self.exact.delta)
-
-    def __str__(self) -> str:
-        return str(self.exact)
 
 
 @dataclass(frozen=True)
@@ -197,6 +178,14 @@ class Release:
         card["post-processing"] = [*card.get("post-processing", []), getattr(function, "__name__", "function")]
         return replace(self, answers=answers, bar="none", card=card, rank_bars={}, raw={}, shapes={}, drawn={}, query=None, sealed=None)
 
+    def between(self, low: Any = None, high: Any = None, *, level: float = LEVEL) -> ranges.RangeCount:
+        """Of a histogram of bins: how many rows lie from `low` on and below `high`, two edges of bins, with an interval; free."""
+        return ranges.Ranges(self).between(low, high, level=level)
+
+    def nonnegative(self) -> Release:
+        """Counts with nothing below zero and the same total; free. Their intervals stay those from before, as the card says."""
+        return ranges.nonnegative(self)
+
     def derive(self, **formulas: str) -> Release:
         """Further numbers computed from these, at no price and under the same id: `release.derive(rate="s / n")`.
 
@@ -304,7 +293,7 @@ class Release:
         card = Card(self.card)
         if isinstance(asked := card.get("question"), dict) and isinstance(asked.get("statistics"), dict):
             card["question"] = {**asked, "statistics": renamed(asked["statistics"])}
-        for fact in ("bar about", "drawn besides", "moved"):
+        for fact in ("bar about", "drawn besides", "moved", "noise of bins"):
             if isinstance(said := card.get(fact), dict):
                 card[fact] = renamed(said)
         return replace(

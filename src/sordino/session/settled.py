@@ -194,8 +194,9 @@ class Settled:
         """The bytes to seal, with the card as of this release's own charge."""
         paid = Paid(self.cost, (entry.charged.loss, entry.charged.delta))
         card = claim(self, entry.id, balance)
-        for fact, word in (("drawn besides", "said"), ("moved", "moved")):
+        for fact, word in (("drawn besides", "said"), ("moved", "moved"), ("noise of bins", "noise_of_bins")):
             said = {self.labels[name]: getattr(step, word)(answers[name]) for name, step in self.steps.items() if hasattr(step, word)}
+            said = {label: facts for label, facts in said.items() if facts is not None}
             card |= {fact: said} if said else {}
         return replace(self._release(groups, answers, paid, entry.id, Card(card)), split=self.split).to_bytes()
 

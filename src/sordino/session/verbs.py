@@ -119,13 +119,13 @@ class Verbs(Generic[Q]):
         """The most frequent value of a column."""
         return self._ask(statistics.mode(column))
 
-    def top_k(self, column: str, k: int) -> Q:
-        """The k most frequent values of a column."""
-        return self._ask(statistics.top_k(column, k))
+    def top_k(self, column: str, k: int, *, counts: bool = False) -> Q:
+        """The k most frequent values of a column in rank order; with `counts`, and their price, the number of rows of each."""
+        return self._ask(statistics.top_k(column, k, counts))
 
-    def histogram(self, column: str, *, bins: Any = None, keys: Any = None) -> Q:
-        """Counts by value or by bin of a column."""
-        return self._ask(statistics.histogram(column, bins=bins, keys=keys))
+    def histogram(self, column: str, *, bins: Any = None, keys: Any = None, ranges: bool = False) -> Q:
+        """Counts by value or by bin of a column; with `ranges` drawn so that ranges of bins have little noise. See `Release.between`."""
+        return self._ask(statistics.histogram(column, bins=bins, keys=keys, ranges=ranges))
 
     def regress(self, formula: str, *, loss: str = "squares") -> Q:
         """The coefficients of a linear predictor, such as "cost ~ age + C(sex)"; loss "squares", "huber" or, for a bool, "logistic"."""

@@ -23,6 +23,7 @@ from sordino.privacy.certificate import Part
 from sordino.schema.column import Column
 from sordino.statistics.port import LEVEL, Answer, Context, Counted, Groups, Plain, Priced, Step, Ways
 from sordino.statistics.reach import ReachPrice, column_of, per_group, read_cells, tally
+from sordino.statistics.top_counts import COUNTS_SHARE, ORDER_SHARE, CountedTopStep
 from sordino.statistics.top_values import PodiumStep, choice, choice_price, together_pays
 from sordino.summaries import Ask, Draw, Held
 from sordino.summaries.totals import Item
@@ -146,25 +147,36 @@ class StableStep(Priced):
 
 @dataclass(frozen=True)
 class Mode(Plain):
-    """The k most frequent values of a column; with private keys by stability, which may refuse. k = 1 is the mode."""
+    """The k most frequent values of a column in rank order; with private keys by stability, which may refuse. k = 1 is the mode.
+
+    With `counts` the number of rows of each is drawn too, at half of the price. A set of keys nobody listed has no order of its own: it
+    is that of counts drawn for it, at a quarter of the price where they are not asked for.
+    """
 
     column: str
     k: int = 1
     columns: tuple[str, ...] = ()
+    counts: bool = False
 
     def __post_init__(self) -> None:
+        if not isinstance(self.counts, bool):
+            raise QueryError("SRD-103", f"counts is {self.counts!r}.", "Give counts=True or counts=False.")
         if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 1:
             raise QueryError("SRD-103", f"k is {self.k!r}.", "Give k as a whole number of at least 1.")
 
     @property
     def label(self) -> str:
-        return f"mode({self.column})" if self.k == 1 else f"top_k({self.column}, {self.k})"
+        return f"mode({self.column})" if self.k == 1 and not self.counts else f"top_k({self.column}, {self.k})"
+
+    @property
+    def weight(self) -> int:  # type: ignore[override]
+        return 2 if self.counts else 1
 
     def counted(self, context: Context) -> Counted:
         return Counted(self.column, public_values(column_of(context, self.column)))
 
     def question(self) -> dict[str, Any]:
-        return {"statistic": "top_k", "column": self.column, "k": self.k}
+        return {"statistic": "top_k", "column": self.column, "k": self.k, **({"counts": True} if self.counts else {})}
 
     def needs_delta(self, context: Context) -> bool:
         return public_values(column_of(context, self.column)) is None
@@ -173,6 +185,19 @@ class Mode(Plain):
         """For one value permute-and-flip, which is never worse than the exponential mechanism or noisy maxima; for several the way of
         less predicted loss, one by one or all in one draw. Keys nobody listed leave stability only."""
         refuse_private_groups(context, self.label)
+        private = public_values(column_of(context, self.column)) is None
+        ordered = private and self.k > 1
+        share = COUNTS_SHARE if self.counts else ORDER_SHARE if ordered else Fraction(0)
+        chosen = self._choices(epsilon * (1 - share), delta, context)
+        if not share:
+            return chosen
+
+        def counted(choose: Callable[[], Step]) -> Step:
+            return CountedTopStep(choose(), self.k, epsilon * share, context, self.counts, ordered)
+
+        return {name: partial(counted, choose) for name, choose in chosen.items()}
+
+    def _choices(self, epsilon: Fraction, delta: Fraction, context: Context) -> Ways:
         keys = public_values(column_of(context, self.column))
         if keys is None:
             return {"stability": lambda: StableStep(self.k, epsilon, delta, context)}
@@ -199,6 +224,6 @@ def mode(column: str) -> Mode:
     return Mode(column)
 
 
-def top_k(column: str, k: int) -> Mode:
-    """The k most frequent values: in the order drawn for public keys, as a sorted set (or refused) for private ones."""
-    return Mode(column, k)
+def top_k(column: str, k: int, counts: bool = False) -> Mode:
+    """The k most frequent values in rank order, with the number of rows of each if `counts`; of keys nobody listed it may be refused."""
+    return Mode(column, k, counts=counts)

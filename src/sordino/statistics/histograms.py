@@ -6,12 +6,8 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
 from itertools import pairwise
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from sordino.errors import QueryError
 from sordino.mechanisms.laplace_histogram import LaplaceHistogram
@@ -22,13 +18,13 @@ from sordino.privacy.relation import Limits, Relation
 from sordino.schema.value import shown
 from sordino.statistics.added import AddedGaussian, discrete_radius, gaussian_radius
 from sordino.statistics.column_mode import public_values, refuse_private_groups
-from sordino.statistics.linear_noise import sum_radius
 from sordino.statistics.port import LEVEL, Answer, Context, Counted, Groups, Plain, Priced, Step, Ways
+from sordino.statistics.ranges import LEAST_BINS, MOST_BINS, BinNoise, RangesStep, coefficients
 from sordino.statistics.reach import column_of, grid_of, read_cells, root_up, tally
 from sordino.summaries import Ask, Draw, Held
 from sordino.summaries.totals import Item
 
-__all__ = ["BinsStep", "Histogram", "RangesStep", "cdf", "coefficients", "histogram", "noise_radius", "stable_histogram"]
+__all__ = ["BinsStep", "Histogram", "cdf", "histogram", "noise_radius", "stable_histogram"]
 
 
 def stable_histogram(epsilon: Fraction, delta: Fraction, limits: Limits, relation: Relation) -> StableHistogram:
@@ -97,98 +93,13 @@ class BinsStep(Priced):
     def width(self, rows: int | None, level: float = LEVEL) -> float:
         return float(noise_radius(self.mechanism, level))
 
-    def sum_width(self, weights: NDArray[np.float64], level: float) -> float:
-        """The half-width of a weighted sum of the noisy counts: of independent Laplace noises of one scale."""
-        return sum_radius(weights * float(self.mechanism.scale), 0.0, level)
+    def noise_of_bins(self, answers: Sequence[Answer]) -> dict[str, Any] | None:
+        """What the interval of any range needs; None where the cells are no bins, or there are several groups of them."""
+        return BinNoise(float(self.mechanism.scale), False).said() if self.labels is not None and len(answers) == 1 else None
 
     def rmse(self, rows: int | None) -> float:
         """Of one count; of one that is shown, where small ones are withheld."""
         return noise_rmse(self.mechanism)
-
-
-LEAST_BINS, MOST_BINS = 64, 4096  # from here on ranges gain; beyond, the matrix of all ranges is too large
-UNIT = 2**20  # of a coefficient
-
-
-@lru_cache(maxsize=16)
-def coefficients(bins: int) -> tuple[int, ...]:
-    """Those of 1/sqrt(1 - z) in whole units, rounded down: the square root of adding up, as a Toeplitz matrix."""
-    found, c = [], Fraction(1)
-    for k in range(bins):
-        c = c if k == 0 else c * (2 * k - 1) / (2 * k)
-        found.append(c.numerator * UNIT // c.denominator)
-    return tuple(found)
-
-
-@lru_cache(maxsize=16)
-def _inverse(bins: int) -> NDArray[np.float64]:
-    """Of the lower triangular matrix of these coefficients, by its first column."""
-    c = np.array(coefficients(bins), float) / UNIT
-    d = np.zeros(bins)
-    d[0] = 1 / c[0]
-    for k in range(1, bins):
-        d[k] = -(c[1 : k + 1] @ d[k - 1 :: -1]) / c[0] if k > 1 else -c[1] * d[0] / c[0]
-    place = np.arange(bins)
-    return np.where(place[:, None] >= place[None, :], d[np.maximum(place[:, None] - place[None, :], 0)], 0.0)
-
-
-@dataclass(frozen=True)
-class RangesStep(Priced):
-    r"""Counts of bins drawn through the square root of adding up: any range of them has little noise.
-
-    Theorem. Let R be the lower triangular Toeplitz matrix of the coefficients c_k of 1/sqrt(1 - z), rounded down. R x plus Gaussian noise
-    for the L2 sensitivity N |c| (sqrt(2) N |c| under replace) is (epsilon, delta)-DP; R^-1 of it estimates the bins without bias, and a
-    sum w of bins errs by a normal law of deviation sigma |w R^-1|.
-    Proof. A row moves R x by one of its columns, whose norm is at most that of the first, |c|; entries are not negative, so two columns
-    are at most sqrt(2) |c| apart; N rows of a person by N times that. The rest is post-processing. QED
-    For prefixes of n bins |w R^-1| is that of a prefix of R, so their deviation is sigma_1 |c|^2 = sigma_1 (ln(n)/pi + 1.07) instead of
-    sigma_1 sqrt(n).
-    """
-
-    noise: AddedGaussian
-    labels: tuple[Any, ...]
-    bar: str = "exact"
-
-    @property
-    def name(self) -> str:
-        return f"Gaussian, square root of {len(self.labels)} bins"
-
-    @property
-    def parts(self) -> tuple[Part, ...]:
-        return (self.noise.part,)
-
-    @property
-    def _deviation(self) -> float:
-        return float(self.noise.scale) / UNIT
-
-    def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
-        (found,) = read_cells(ask, Item("rows"), groups)
-        x = np.array([found.get(place, 0) for place in range(len(self.labels))], np.int64)
-        y = np.convolve(np.array(coefficients(len(x)), np.int64), x)[: len(x)]  # whole numbers: exact up to 2^43 rows
-        drawn = self.noise.around(y, draw)
-        counts = _inverse(len(x)) @ (drawn / UNIT)
-        answer = Answer(dict(zip(self.labels, counts.tolist(), strict=True)))
-        return [replace(answer, low=ends[0], high=ends[1]) for ends in [self.interval(answer, LEVEL)]]
-
-    def sum_width(self, weights: NDArray[np.float64], level: float) -> float:
-        """The half-width of a weighted sum of the estimated bins."""
-        from scipy.special import ndtri
-
-        return float(ndtri((1 + level) / 2)) * self._deviation * float(np.linalg.norm(weights @ _inverse(len(self.labels))))
-
-    def interval(self, answer: Answer, level: float) -> tuple[Any, Any]:
-        from scipy.special import ndtri
-
-        far = float(ndtri((1 + level) / 2)) * self._deviation * np.linalg.norm(_inverse(len(self.labels)), axis=1)
-        ends = list(zip(answer.value.items(), far.tolist(), strict=True))
-        return {k: v - r for (k, v), r in ends}, {k: v + r for (k, v), r in ends}
-
-    def width(self, rows: int | None, level: float = LEVEL) -> float:
-        """Of the last bin, the widest."""
-        return self.sum_width(np.eye(len(self.labels))[-1], level)
-
-    def rmse(self, rows: int | None) -> float:
-        return self._deviation * float(np.linalg.norm(_inverse(len(self.labels))[-1]))
 
 
 @dataclass(frozen=True)
@@ -289,15 +200,22 @@ class Histogram(Plain):
         return BinsStep(LaplaceHistogram(epsilon, keys, limits.touched, limits.rows, context.unit.relation, limits.total), labels)
 
 
-def histogram(column: str, *, bins: int | Iterable[Any] | None = None, keys: Iterable[Any] | None = None) -> Histogram:
-    """Counts by value (declared keys, the public keys given here, or private ones) or by bin (a number of equal bins, or their edges)."""
+def histogram(
+    column: str, *, bins: int | Iterable[Any] | None = None, keys: Iterable[Any] | None = None, ranges: bool = False
+) -> Histogram:
+    """Counts by value (declared keys, the public keys given here, or private ones) or by bin (a number of equal bins, or their edges).
+
+    With `ranges` ranges of bins matter more than single bins: see `cdf`.
+    """
     edges = bins if bins is None or isinstance(bins, int) else _listed("bins", bins)
-    return Histogram(column, edges, None if keys is None else _listed("keys", keys))
+    if ranges and bins is None:
+        raise QueryError("SRD-103", "ranges are ranges of bins.", "Give bins=, a number of them or their edges.")
+    return Histogram(column, edges, None if keys is None else _listed("keys", keys), ranges=bool(ranges))
 
 
 def cdf(column: str, *, bins: int | Iterable[Any] = 256) -> Histogram:
     """Counts of bins whose ranges are what matters: with a delta and 64 bins or more the noise of a range grows with a logarithm."""
-    return replace(histogram(column, bins=bins), ranges=True)
+    return histogram(column, bins=bins, ranges=True)
 
 
 def _listed(word: str, values: Any) -> tuple[Any, ...]:
