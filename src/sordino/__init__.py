@@ -50,6 +50,7 @@ if TYPE_CHECKING:
         trimmed_mean,
         variance,
         winsorized_mean,
+        written,
     )
 
 __version__ = "0.1.0"
@@ -96,6 +97,7 @@ __all__ = [
     "trimmed_mean",
     "variance",
     "winsorized_mean",
+    "written",
 ]
 
 _ROOMS = ("course", "lab", "mechanisms", "models", "privacy", "sensitivity", "survey")

@@ -122,7 +122,7 @@ class Walk:
             yield said("|d(x) - d(x')| <= 1", abs(near - far), 1)
             if max(near, far) >= 1:
                 yield said("f(x) = f(x') where d >= 1", self._recorded(x) != self._recorded(other), 0)
-        if self.custom.goals is not None and self.custom.range is not None:
+        if (self.custom.goals is not None or self.custom.reached is not None) and self.custom.range is not None:
             low, high = self.custom.range
             goal = float(low + Fraction(pair.share) * (high - low))
             yield said("|d(x, y) - d(x', y)| <= 1", abs(self.made.steps_to(x, goal) - self.made.steps_to(other, goal)), self.made.moves)
@@ -187,10 +187,10 @@ def falsify(
     for name, number in (("pairs", pairs), ("rows", statistic.max_rows if rows is None else rows)):
         if isinstance(number, bool) or not isinstance(number, int) or number < 1:
             raise QueryError("SRD-103", f"{name} is {number!r}.", "Give a whole number of at least 1.")
-    claims = (statistic.rungs, statistic.steps_away, statistic.goals, statistic.global_sensitivity)
+    claims = (statistic.rungs, statistic.steps_away, statistic.goals, statistic.reached, statistic.global_sensitivity)
     if all(claim is None for claim in claims):
         what = f"nothing is claimed about the sensitivity of {statistic.__name__!r}."
-        raise QueryError("SRD-109", what, "Add @statistic.sensitivity_at, .distance_at or .distance_to, or sensitivity=.")
+        raise QueryError("SRD-109", what, "Add @statistic.sensitivity_at, .distance_at, .distance_to or .path_at, or sensitivity=.")
     missing = [name for name in statistic.columns if name not in statistic.limits]
     if missing:
         what = f"the bounds of {missing[0]!r} are not part of the claims about {statistic.__name__!r}."

@@ -262,7 +262,7 @@ PLACES: dict[str, Callable[[Any], Any]] = {
     ", by private keys": lambda table: table.group_by("zip"),
     ", by both": lambda table: table.group_by("sex", "zip"),
 }
-NOT_STATISTICS = ("bundles", "plan_steps", "statistic")
+NOT_STATISTICS = ("bundles", "plan_steps", "statistic", "written")
 
 
 @dataclass(frozen=True)

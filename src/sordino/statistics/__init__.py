@@ -22,6 +22,7 @@ from sordino.statistics.regression import m_regress, regress
 from sordino.statistics.robust import huber_mean, m_estimate, trimmed_mean, winsorized_mean
 from sordino.statistics.row_count import count, count_units, counts
 from sordino.statistics.second_moment import gram
+from sordino.statistics.term_statistic import written
 
 __all__ = [
     "Answer",
@@ -60,6 +61,7 @@ __all__ = [
     "trimmed_mean",
     "variance",
     "winsorized_mean",
+    "written",
 ]
 
 for _name in __all__:

@@ -24,7 +24,7 @@ from sordino.statistics.applied_fit import OwnStep
 from sordino.statistics.applied_goal import GoalStep
 from sordino.statistics.custom import Custom
 from sordino.statistics.evaluation import values
-from sordino.statistics.own_rows import THIN, OwnRows, Resize, Thinning, bridge, complete, resized_tables
+from sordino.statistics.own_rows import OwnRows, Resize, Thinning, complete, resized_tables, thinned
 from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Priced, Step, Ways
 from sordino.statistics.reach import ReachPrice, per_group, per_row
 from sordino.statistics.smooth_fit import FITS
@@ -73,9 +73,7 @@ class FixedStep(Priced):
 
     @cached_property
     def resize(self) -> Resize | Thinning | None:
-        if self.custom.relation is Relation.REPLACE:
-            return bridge(self.custom.relation, self.rows, self.epsilon)
-        return None if self.replaced else Thinning(self.rows, self.epsilon * THIN)
+        return thinned(self.custom.relation, self.rows, self.epsilon, replaced=self.replaced)
 
     @cached_property
     def price(self) -> ReachPrice:
@@ -204,11 +202,11 @@ class Applied(Plain):
             found += ["ptr", "ladder"]
         if custom.steps_away is not None or custom.rungs is not None:
             found.append("stability")
-        if custom.goals is not None and custom.dimension == 1:
-            found.insert(0, "inverse")
+        if (custom.goals is not None or custom.reached is not None) and custom.dimension == 1:
+            found.insert(len(found) if custom.reached is not None and custom.rungs is not None else 0, "inverse")
         if not found:
             what = f"nothing is known about the sensitivity of {custom.__name__!r}."
-            raise QueryError("SRD-109", what, "Add @statistic.sensitivity_at, .distance_at or .distance_to, or sensitivity=.")
+            raise QueryError("SRD-109", what, "Add @statistic.sensitivity_at, .distance_at, .distance_to or .path_at, or sensitivity=.")
         return tuple(found)
 
     def needs_delta(self, context: Context) -> bool:

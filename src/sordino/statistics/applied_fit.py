@@ -105,19 +105,24 @@ class OwnStep(Priced):
         return (*counted, self.price.part(replace(own, assumptions=said)))
 
     def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
-        tables = resized_tables(ask, draw, groups, resize=self.resize, rows=self.rows)
-        return [self._answer(self.rows.numbers(found, self.custom), draw) for found in tables]
+        return [answers[0] for answers in self.repeated(ask, draw, groups, 1)]
 
-    def _answer(self, x: Any, draw: Draw) -> Answer:
+    def repeated(self, ask: Ask, draw: Draw, groups: Groups, copies: int) -> list[list[Answer]]:
+        """Per group several draws around one ladder, for a forecast on public rows; one draw is the release."""
+        tables = resized_tables(ask, draw, groups, resize=self.resize, rows=self.rows)
+        return [self._answers(self.rows.numbers(found, self.custom), draw, copies) for found in tables]
+
+    def _answers(self, x: Any, draw: Draw, copies: int) -> list[Answer]:
         if isinstance(self.mechanism, Stability):
             value = plain(called(self.custom.function, x))
             near = Near(self.evaluation.distance(x, most=self.mechanism.least_distance * 4), value)
-            return Answer(self.mechanism.release(Held(near), draw))
+            return [Answer(self.mechanism.release(Held(near), draw)) for _ in range(copies)]
         if isinstance(self.mechanism, ProposeLadder):
-            found = self.mechanism.release(self._nearness(x), draw)
-            return Answer(found) if isinstance(found, Refused) else self._said(Drawn(round(found[0])))
-        drawn = self.mechanism.release(self.evaluation.located(x, self.propose), draw)
-        return Answer(drawn) if isinstance(drawn, Refused) else self._said(drawn)
+            nearness = self._nearness(x)
+            told = [self.mechanism.release(nearness, draw) for _ in range(copies)]
+            return [Answer(found) if isinstance(found, Refused) else self._said(Drawn(round(found[0]))) for found in told]
+        drawn = self.mechanism.releases(self.evaluation.located(x, self.propose), draw, copies)
+        return [Answer(found) if isinstance(found, Refused) else self._said(found) for found in drawn]
 
     def _nearness(self, x: Any) -> Ask:
         """The distance to each proposed bound, from one ladder, or as its author says for the part of it a step may take."""

@@ -16,7 +16,7 @@ from sordino.privacy.certificate import Part
 from sordino.privacy.relation import Relation
 from sordino.statistics.custom import Custom
 from sordino.statistics.evaluation import Evaluation
-from sordino.statistics.own_rows import COUNT, THIN, OwnRows, Resize, Thinning, bridge, resized_tables
+from sordino.statistics.own_rows import COUNT, OwnRows, Resize, Thinning, resized_tables, thinned
 from sordino.statistics.port import LEVEL, Answer, Groups, Priced
 from sordino.statistics.reach import ReachPrice, per_group
 from sordino.summaries import Ask, Draw, Held
@@ -24,6 +24,7 @@ from sordino.summaries import Ask, Draw, Held
 __all__ = ["GoalStep"]
 
 LONGEST = 1_000_000  # the public K: rows further away are not told apart
+SURE = 40  # of the exponent, beyond which nobody looks along a path
 POINTS = 1_000  # of the public grid, where its author names no other number
 
 
@@ -51,10 +52,7 @@ class GoalStep(Priced):
 
     @cached_property
     def resize(self) -> Resize | Thinning | None:
-        """A cut table would turn an added row into an exchange; a thinned one does not."""
-        if self.custom.relation is Relation.REPLACE:
-            return bridge(self.custom.relation, self.rows, self.epsilon)
-        return None if self.replaced else Thinning(self.rows, self.epsilon * THIN)
+        return thinned(self.custom.relation, self.rows, self.epsilon, replaced=self.replaced)
 
     @cached_property
     def price(self) -> ReachPrice:
@@ -104,8 +102,20 @@ class GoalStep(Priced):
         return [self._answers(self.rows.numbers(found, self.custom), draw, copies) for found in tables]
 
     def _answers(self, x: Any, draw: Draw, copies: int) -> list[Answer]:
-        scores = np.array([-self.evaluation.steps_to(x, point, LONGEST) for point in self.points], np.int64)
+        scores = -self.distances(x)
         return [Answer(self.points[self.mechanism.release(Held(scores), draw)]) for _ in range(copies)]
+
+    def distances(self, x: Any) -> Any:
+        """Steps to every point: as claimed, or the first of the claimed path that reaches the point's half of the gap to the next."""
+        if self.custom.reached is None:
+            return np.array([self.evaluation.steps_to(x, point, LONGEST) for point in self.points], np.int64)
+        near = (self.points[1] - self.points[0]) / 2
+        return self.evaluation.walked(x, np.array(self.points), near, self.longest)
+
+    @property
+    def longest(self) -> int:
+        """The public K of a path: points further away weigh e^-40 of the nearest, all of them together."""
+        return math.ceil(2 * self.evaluation.moves / float(self.price.epsilon) * (math.log(len(self.points)) + SURE))
 
     def interval(self, answer: Answer, level: float) -> tuple[Any, Any] | None:
         return None

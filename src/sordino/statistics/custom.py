@@ -57,6 +57,7 @@ def _parts(thing: Any, depth: int = 0) -> Iterator[Any]:
 
 Function = Callable[..., Any]
 MOST_POINTS = 100_000
+SUPPLIED = "supplied by the user"
 
 
 class Custom:
@@ -102,6 +103,9 @@ class Custom:
         self.rungs: Function | None = None
         self.steps_away: Function | None = None
         self.goals: Function | None = None
+        self.reached: Function | None = None
+        self.source = SUPPLIED  # where the sensitivity comes from, and how, if it follows from how f is written
+        self.derivation: Any = None
         self.verdict: Any = None
         self.given_range = None if range is None else as_bounds(range)
         self.__name__ = getattr(function, "__name__", type(function).__name__)
@@ -155,6 +159,7 @@ class Custom:
                 "SRD-104", f"{self.__name__} has no {'range' if self.columns else 'bounds'}.", f"Give {given} to sd.statistic first."
             )
         self.rungs, self.verdict = function, None
+        self.source, self.derivation = SUPPLIED, None
         return function
 
     def distance_at(self, function: Function) -> Function:
@@ -168,7 +173,18 @@ class Custom:
         _check_arguments(function, (2,), "distance_to", "(x, y)")
         if self.range is None:
             raise QueryError("SRD-104", f"{self.__name__} has no range.", "Give range=(low, high), the public limits of the answer.")
-        self.goals, self.verdict = function, None
+        self.goals, self.reached, self.verdict = function, None, None
+        return function
+
+    def path_at(self, function: Function) -> Function:
+        """Say between which values the statistic can be made to lie by changing k rows: a decorator for a function of (x, k), a pair.
+
+        That is the other form of `distance_to`: y is as far away as the least k whose values reach it.
+        """
+        _check_arguments(function, (2,), "path_at", "(x, k)")
+        if self.range is None:
+            raise QueryError("SRD-104", f"{self.__name__} has no range.", "Give range=(low, high), the public limits of the answer.")
+        self.reached, self.goals, self.verdict = function, None, None
         return function
 
     def moves(self, rows: int, *, replaced: bool = False) -> int:
@@ -192,7 +208,8 @@ class Custom:
         """What makes two statistics the same."""
         parts = {"function": self.function, "sensitivity_at": self.rungs, "distance_at": self.steps_away}
         marks = {name: None if part is None else fingerprint(part) for name, part in parts.items()}
-        marks |= {} if self.goals is None else {"distance_to": fingerprint(self.goals), "points": str(self.points)}
+        for word, part in (("distance_to", self.goals), ("path_at", self.reached)):
+            marks |= {} if part is None else {word: fingerprint(part), "points": str(self.points)}
         pairs = {"bounds": self.bounds, "range": self.range}
         facts = {name: None if pair is None else [str(end) for end in pair] for name, pair in pairs.items()}
         said = None if self.global_sensitivity is None else str(self.global_sensitivity)
@@ -222,12 +239,18 @@ class Custom:
                 if self.verdict.ok
                 else f"REFUTED after {many}"
             )
-        return f"sensitivity supplied by the user for {claimed}, {tried}, not a proof"
+        proved = ", not a proof" if self.derivation is None else ""
+        return f"sensitivity {self.source} for {claimed}, {tried}{proved}"
 
     def __repr__(self) -> str:
         known = [
             word
-            for word, part in (("sensitivity_at", self.rungs), ("distance_at", self.steps_away), ("distance_to", self.goals))
+            for word, part in (
+                ("sensitivity_at", self.rungs),
+                ("distance_at", self.steps_away),
+                ("distance_to", self.goals),
+                ("path_at", self.reached),
+            )
             if part is not None
         ]
         known += [] if self.global_sensitivity is None else [f"sensitivity {float(self.global_sensitivity):g}"]

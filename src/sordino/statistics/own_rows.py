@@ -26,7 +26,7 @@ from sordino.summaries import Ask, Draw
 from sordino.summaries.records import Matrix, Records
 from sordino.summaries.totals import MOST_ROWS, Item, Rows, Sorted
 
-__all__ = ["COUNT", "THIN", "OwnRows", "Resize", "Thinning", "bridge", "complete", "resized_tables"]
+__all__ = ["COUNT", "OwnRows", "Resize", "Thinning", "bridge", "complete", "resized_tables", "thinned"]
 
 COUNT = Fraction(2, 25)  # of epsilon, for the number of rows
 THIN = Fraction(1, 100)  # of epsilon, where it only decides whether all rows fit
@@ -141,6 +141,13 @@ def bridge(relation: Relation, rows: OwnRows, epsilon: Fraction) -> Resize | Non
     if relation is not Relation.REPLACE or public_size(rows.context) is not None:
         return None
     return Resize(rows, epsilon * COUNT)
+
+
+def thinned(relation: Relation, rows: OwnRows, epsilon: Fraction, *, replaced: bool) -> Resize | Thinning | None:
+    """The same for what must not see a row exchanged where one came or went: a cut table would do that, a thinned one does not."""
+    if relation is Relation.REPLACE:
+        return bridge(relation, rows, epsilon)
+    return None if replaced else Thinning(rows, epsilon * THIN)
 
 
 def resized_tables(ask: Ask, draw: Draw, groups: Groups, *, resize: Resize | Thinning | None, rows: OwnRows) -> Iterator[Found]:
