@@ -26,7 +26,7 @@ __all__ = ["DELTA", "question_cases"]
 
 DELTA = Fraction(1, 50)  # offered to every question, and large enough to be seen by sampling
 PRICE = Fraction(1)
-SAMPLED = 3  # pairs that are sampled, too; the others are traced
+LISTED = 3  # pairs that are listed and replayed, too, and the first of them sampled; all are traced
 
 
 def question_cases(effort: Effort) -> Iterator[AuditCase]:
@@ -39,8 +39,8 @@ def question_cases(effort: Effort) -> Iterator[AuditCase]:
                 continue
             yield make(f"{kind.name}: all neighbours", "certificate", partial(_certify, question, kind))
             yield make(f"{kind.name}: every pair", "pathwise", partial(_trace_all, question, kind))
-            for place, pair in [item for item in enumerate(PAIRS[: min(effort.pairs, SAMPLED)]) if item[1].fits(kind)]:
-                for method, run in (("replay", _replay), ("exact", _list), ("sampled", _sample)):
+            for i, (place, pair) in enumerate(item for item in enumerate(PAIRS[: min(effort.pairs, LISTED)]) if item[1].fits(kind)):
+                for method, run in (("replay", _replay), ("exact", _list), ("sampled", _sample))[: 3 if i == 0 else 2]:
                     yield make(f"{kind.name}: {pair.name}", method, partial(run, question, kind, place))
 
 
