@@ -246,7 +246,7 @@ def kinds(source: Path, way: str) -> list[str]:
         write_import(source.with_suffix(".imported"), Wanted(find_source(source), (WHO, NOTE, COST), "who"))
     small = source.parent / "small"
     small.mkdir(exist_ok=True)
-    own = "mount -t tmpfs -o size=20m small \"$0\" && TMPDIR=\"$0\" exec \"$@\""  # a disk of the child's own that is soon full
+    own = 'mount -t tmpfs -o size=20m small "$0" && TMPDIR="$0" exec "$@"'  # a disk of the child's own that is soon full
     mounted = subprocess.run(["unshare", "-m", "sh", "-c", own, small, "true"], check=False, capture_output=True).returncode == 0
     begin = ["unshare", "-m", "sh", "-c", own, small] if mounted else []  # who may not mount has DuckDB's own limit
     command = [*begin, sys.executable, "-c", TWIN, source, way, "" if mounted else "20MB"]
