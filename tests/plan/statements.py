@@ -172,9 +172,10 @@ SELECT COUNT(*) FROM people GROUP BY income
 SELECT COUNT(*) FROM people GROUP BY born
 SELECT COUNT(*) FROM people GROUP BY price
 SELECT COUNT(*) FROM people GROUP BY age * 100000
-SELECT COUNT(*) FROM people GROUP BY ROLLUP (sex)
-SELECT COUNT(*) FROM people GROUP BY CUBE (sex)
-SELECT COUNT(*) FROM people GROUP BY GROUPING SETS ((sex), ())
+SELECT COUNT(*) FROM people GROUP BY ROLLUP (COUNT(*))
+SELECT COUNT(*) FROM people GROUP BY CUBE (nobody)
+SELECT COUNT(*) FROM people GROUP BY GROUPING SETS (())
+SELECT COUNT(*) FROM people GROUP BY CUBE (sex, sex, sex, sex, sex, sex, sex, sex, sex, sex, sex, sex, sex, sex, sex)
 SELECT COUNT(*) FROM people GROUP BY COUNT(*)
 SELECT COUNT(*) FROM people GROUP BY 1
 SELECT COUNT(*) FROM people GROUP BY 7
@@ -464,6 +465,9 @@ LEGAL = [
     "SELECT SUM(1), AVG(5), SUM(-2.5) FROM people",
     "SELECT COUNT(DISTINCT person) FROM people",
     "SELECT COUNT(DISTINCT age) FROM people",
+    "SELECT sex, COUNT(*) FROM people GROUP BY ROLLUP (sex)",
+    "SELECT COUNT(*) FROM people GROUP BY CUBE (sex)",
+    "SELECT COUNT(*) FROM people GROUP BY GROUPING SETS ((sex), ())",
     "SELECT COUNT(DISTINCT sex) FROM people",
     'SELECT AVG("people"."age") FROM "people"',
     "SELECT sex, COUNT(*) n FROM people GROUP BY sex ORDER BY n DESC, sex LIMIT 3",

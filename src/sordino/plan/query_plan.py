@@ -24,11 +24,13 @@ from sordino.schema.normal import encode
 from sordino.schema.value import is_text, nearest, shown
 from sordino.schema.view import View
 from sordino.statistics.column_quantile import Position
+from sordino.statistics.grouping_sets import GroupingSets, in_order, over
 from sordino.statistics.port import Context, Statistic
 
 __all__ = ["MOST_CELLS", "Labels", "QueryPlan", "labels_of"]
 
 MOST_CELLS = 1_000_000
+MOST_SETS = 64  # groupings of one release
 AS_DECLARED = Narrowing()
 
 
@@ -46,6 +48,7 @@ class QueryPlan:
     otherwise: str = "refuse"
     joins: tuple[Join, ...] = ()
     narrowing: Narrowing = AS_DECLARED
+    sets: tuple[tuple[int, ...], ...] = ()  # groupings asked at once, as places in `by`; empty: by all of them
     view: View | None = None  # the rows asked about, where they are not those of one source
 
     def __post_init__(self) -> None:
@@ -118,7 +121,22 @@ class QueryPlan:
                 raise QueryError("SRD-207", what, f"Group by fewer columns, or list fewer keys: at most {MOST_CELLS:,} cells.", cells=cells)
         for label in self.statistics:
             _check_label(label, names, ())
-        return replace(self, by=tuple(names), columns=columns)
+        alone = {label: item.of if isinstance(item, GroupingSets) else item for label, item in self.statistics.items()}
+        return replace(self, by=tuple(names), columns=columns, sets=(), statistics=alone)
+
+    def group_by_sets(self, *sets: Any) -> QueryPlan:
+        """One answer per group of each of these groupings, all in one release; replaces earlier groups."""
+        if not sets or any(isinstance(item, str) for item in sets):
+            raise QueryError("SRD-208", "groupings are lists of columns.", 'Write grouping_sets(["a", "b"], ["a"], []).')
+        listed = [list(item) for item in sets]
+        names = list(dict.fromkeys(name for item in listed for name in item))
+        if len(listed) > MOST_SETS or not names:
+            what = f"these are {len(listed)} groupings of {len(names)} columns."
+            raise QueryError("SRD-208", what, f"Give at most {MOST_SETS} groupings, of at least one column.")
+        grouped = self.group_by(*names)
+        places = in_order([[names.index(name) for name in item] for item in listed])
+        asked = {label: over(item, grouped.by, places) for label, item in grouped.statistics.items()}
+        return replace(grouped, sets=places, statistics=asked)
 
     def agg(self, **statistics: Statistic) -> QueryPlan:
         """Ask these statistics, each under its own name, together with those already asked."""
@@ -132,7 +150,7 @@ class QueryPlan:
             for name in statistic.columns:
                 self.number(name, unbounded=statistic.unbounded)
             self._check_counted(statistic)
-            asked[label] = statistic
+            asked[label] = over(statistic, self.by, self.sets) if self.sets else statistic
         return replace(self, statistics=asked)
 
     def _check_counted(self, statistic: Statistic) -> None:

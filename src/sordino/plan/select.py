@@ -22,6 +22,7 @@ from sqlglot.errors import SqlglotError
 from sordino.errors import QueryError
 from sordino.plan.aggregate import Aggregates
 from sordino.plan.formula import Formula, formula_of, inputs, value
+from sordino.plan.grouping import grouping_sets
 from sordino.plan.literal import bare, constant_of
 from sordino.plan.query_plan import QueryPlan
 from sordino.plan.refusal import DEPTH
@@ -157,6 +158,7 @@ class _Select:
     scope: Scope
     aggregates: Aggregates
     parts: dict[str, Statistic] = field(default_factory=dict)  # statistics that only formulas read, by label
+    sets: list[list[str]] = field(default_factory=list)  # groupings that are asked at once, by columns
 
     def read(self) -> Selected:
         items = [self._item(node) for node in self.tree.expressions]
@@ -174,7 +176,9 @@ class _Select:
         question = QueryPlan(self.scope.table, self._columns(by), joins=self.scope.joins, view=self.scope.view)
         if self.scope.condition is not None:
             question = question.with_where(self.scope.condition)
-        if by:
+        if self.sets:
+            question = question.group_by_sets(*self.sets)
+        elif by:
             question = question.group_by(*(column.name for column in by))
         for item, statistic in asked:
             if len(item.label) > 200 and not item.alias:
@@ -235,11 +239,21 @@ class _Select:
             return []
         if clause.args.get("all"):
             return list({item.column.name: self._listed(item.column) for item in items if item.column is not None}.values())
+        if clause.args.get("rollup") or clause.args.get("cube"):
+            refuse("WITH ROLLUP or WITH CUBE", "Write GROUP BY ROLLUP(a, b) or CUBE(a, b).")
         allow(clause, "expressions")
         if not clause.expressions:
             raise QueryError("SRD-208", "GROUP BY names no column.", "Name at least one column.")
-        found = [self._listed(self._group(bare(node), items)) for node in clause.expressions]
-        return list({column.name: column for column in found}.values())
+        found: dict[str, Column] = {}
+
+        def column(node: exp.Expr) -> str:
+            made = self._listed(self._group(node, items))
+            return found.setdefault(made.name, made).name
+
+        sets = grouping_sets(clause.expressions, column)
+        if sets is not None:
+            self.sets.extend(sets)
+        return list(found.values())
 
     @staticmethod
     def _listed(column: Column) -> Column:
@@ -248,8 +262,6 @@ class _Select:
 
     def _group(self, node: exp.Expr, items: list[_Item]) -> Column:
         """A column of the table before an alias, an alias before an expression; a number is a place in the list."""
-        if isinstance(node, exp.Rollup | exp.Cube | exp.GroupingSets):
-            refuse("several groupings at once", "Ask each GROUP BY on its own.")
         named = type(node) is exp.Column and node.args.get("table") is None
         item = next((item for item in items if named and item.alias == node.name), None) or _placed(node, items, "GROUP BY")
         if item is not None and not (named and any(node.name in columns for columns in self.scope.relations.values())):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import chain, combinations
 from typing import TYPE_CHECKING, Any
 
 from sordino.errors import QueryError
@@ -42,6 +43,7 @@ class RemoteAsked:
     shown: tuple[str, ...] = ()
     conditions: tuple[str, ...] = ()
     by: tuple[str, ...] = ()
+    sets: tuple[tuple[str, ...], ...] = ()
     limits: dict[str, int] = field(default_factory=dict, hash=False)
     verbs: dict[str, Any] = field(default_factory=dict, hash=False)
 
@@ -54,7 +56,8 @@ class RemoteAsked:
 
     @property
     def call(self) -> dict[str, Any]:
-        limit = {"limit": self.limits} if self.limits else {}
+        limit: dict[str, Any] = {"limit": self.limits} if self.limits else {}
+        limit |= {"sets": [list(names) for names in self.sets]} if self.sets else {}
         return {"table": self.table, "where": list(self.conditions), "by": list(self.by), **limit, **self.verbs}
 
 
@@ -75,6 +78,18 @@ class Words(Said):
     def group_by(self, *columns: str) -> Words:
         return replace(self, asked=replace(self.asked, by=(*self.asked.by, *columns)))
 
+    def grouping_sets(self, *sets: Sequence[str]) -> Words:
+        """Counts and sums by several groupings in one release that add up; replaces other groups."""
+        return replace(self, asked=replace(self.asked, by=(), sets=tuple(tuple(names) for names in sets)))
+
+    def rollup(self, *columns: str) -> Words:
+        """By all of these columns, by all but the last, and so on to the total."""
+        return self.grouping_sets(*(columns[:size] for size in range(len(columns), -1, -1)))
+
+    def cube(self, *columns: str) -> Words:
+        """By every choice among these columns."""
+        return self.grouping_sets(*chain.from_iterable(combinations(columns, size) for size in range(len(columns), -1, -1)))
+
     def limit(self, *, rows: int | None = None, groups: int | None = None, rows_per_group: int | None = None) -> Words:
         """Count less of every person than declared, in this question."""
         given = {"rows": rows, "groups": groups, "rows_per_group": rows_per_group}
@@ -90,7 +105,7 @@ class Words(Said):
         if not statistics:
             raise QueryError("SRD-208", "nothing is asked.", "Name at least one: agg(n=sd.count()).")
         if all(isinstance(text, str) for text in statistics.values()):
-            if self.asked.limits:
+            if self.asked.limits or self.asked.sets:
                 raise QueryError("SRD-208", "SQL has no word for limits.", "Give statistics instead of text: agg(n=sd.count()).")
             return self.ask(replace(self.asked, shown=tuple(f"{text} AS {quoted(name)}" for name, text in statistics.items())))
         return self.ask(replace(self.asked, verbs={"agg": {name: _part(asked) for name, asked in statistics.items()}}))

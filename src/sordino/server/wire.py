@@ -80,13 +80,14 @@ class LimitBody(BaseModel):
 
 
 class CallBody(BaseModel):
-    """A table, conditions, groups, and one verb or several statistics under names."""
+    """A table, conditions, groups, and one verb or several statistics under names. `sets` are groupings at once, in place of `by`."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
     table: Annotated[str, Field(min_length=1, max_length=500)]
     where: Annotated[list[Word], Field(max_length=20)] = []
     by: Annotated[list[Word], Field(max_length=10)] = []
+    sets: Annotated[list[Annotated[list[Word], Field(max_length=10)]], Field(max_length=64)] = []
     limit: LimitBody | None = None
     ask: VerbCall | None = None
     agg: Annotated[dict[Word, CallPart], Field(max_length=50)] | None = None
@@ -129,6 +130,8 @@ def _made(table: Any, call: CallBody) -> Query:
         table = table.where(condition)
     if call.by:
         table = table.group_by(*call.by)
+    if call.sets:
+        table = table.grouping_sets(*call.sets)
     if call.limit is not None:
         table = table.limit(**call.limit.model_dump())
     if call.ask is not None:

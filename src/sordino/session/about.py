@@ -228,7 +228,7 @@ def _estimand(name: str, facts: Mapping[str, Any]) -> str:
     of, clamped = " and ".join(spell(str(n)) for n in names), _clamped(names, facts)
     match kind:
         case "count":
-            return "their number"
+            return f"their number{_sets(said)}"
         case "count_units":
             return f"the number of different {facts['privacy unit']['unit']}s"
         case "count_distinct":
@@ -238,7 +238,7 @@ def _estimand(name: str, facts: Mapping[str, Any]) -> str:
         case "counts":
             return "how many fulfil each condition"
         case "sum":
-            return f"the sum of {of}{clamped}"
+            return f"the sum of {of}{_sets(said)}{clamped}"
         case "mean":
             return _mean(name, of, clamped, said, facts)
         case "means":
@@ -271,6 +271,14 @@ def _estimand(name: str, facts: Mapping[str, Any]) -> str:
         case _ if kind in PAIRS:
             return f"the {PAIRS[kind]} of {of}{clamped}"
     return f"{kind} of {of}" if of else str(kind)
+
+
+def _sets(said: Mapping[str, Any]) -> str:
+    """Several groupings at once."""
+    if "sets" not in said:
+        return ""
+    words = [" and ".join(map(spell, names)) for names in said["sets"] if names] + (["none"] if [] in said["sets"] else [])
+    return f" in groups by {', by '.join(words[:MOST])}{' and more' if len(words) > MOST else ''}, made to add up"
 
 
 def _levels(q: Any) -> str:

@@ -97,7 +97,7 @@ class Query(TableVerbs):
 
     def alone(self, **asked: Statistic) -> Query:
         """The same rows, with these statistics in place of those asked."""
-        return replace(self, asked=replace(self.asked, statistics={}).agg(**asked))
+        return replace(self, asked=replace(self.asked, statistics={}, sets=()).agg(**asked))
 
     @builds
     def by_mechanism(self, name: str | None, propose: Any = None, otherwise: str = "refuse") -> Query:

@@ -156,16 +156,40 @@ def nonnegative(release: Release) -> Release:
     if not said or any(kind not in ("count", "count_units", "histogram", "present") for kind in said):
         raise QueryError("SRD-105", "only counts are made non-negative.", "Release a count by group or a histogram.")
     answers = dict(release.answers)
-    for name in release.names:
+    fine = _finest(release) if any("sets" in item for item in release.card["question"]["statistics"].values()) else None
+    for name in release.names if fine is None else ():
         cells = release.answers[name]
         rising = "square root" in str(release.card.get("noise of bins", {}).get(name, {}).get("kind", ""))
         if cells and all(isinstance(cell, dict) for cell in cells):
             answers[name] = [dict(zip(cell, _projected(list(cell.values()), rising=rising), strict=True)) for cell in cells]
         elif all(isinstance(cell, int | float) for cell in cells):
             answers[name] = _projected(cells)
+    for name in release.names if fine is not None else ():
+        answers[name] = _added(release, fine or {}, name)
     card = Card(release.card)
     card["post-processing"] = [*card.get("post-processing", []), BEFORE]
     return replace(release, answers=answers, card=card, raw={}, query=None, sealed=None)
+
+
+def _finest(release: Release) -> dict[tuple[Any, ...], int]:
+    """The places of the groups by all columns, which all others add up."""
+    rows = list(zip(*release.keys.values(), strict=True))
+    fine = {key: place for place, key in enumerate(rows) if None not in key}
+    if not fine:
+        raise QueryError("SRD-105", "no grouping has all columns.", "Ask for the grouping by all of them too.")
+    return fine
+
+
+def _added(release: Release, fine: dict[tuple[Any, ...], int], name: str) -> list[float]:
+    """Several groupings: the finest is made non-negative, and the others are its sums."""
+    cells = dict(zip(fine, _projected([release.answers[name][place] for place in fine.values()]), strict=True))
+    sums: dict[tuple[Any, ...], float] = {}
+    rows = list(zip(*release.keys.values(), strict=True))
+    for shown in {tuple(part is not None for part in row) for row in rows}:
+        for key, value in cells.items():
+            group = tuple(part if kept else None for part, kept in zip(key, shown, strict=True))
+            sums[group] = sums.get(group, 0.0) + value
+    return [sums[row] for row in rows]
 
 
 def _projected(drawn: Sequence[float], *, rising: bool = False) -> list[float]:

@@ -30,6 +30,7 @@ from sordino.session.release import Paid, Release
 from sordino.statistics import Answer, Context, Plan, Step, plan_steps
 from sordino.statistics.budget_split import THRIFTY
 from sordino.statistics.ends import IntervalStep
+from sordino.statistics.grouping_sets import SetsStep
 from sordino.statistics.port import Groups
 from sordino.summaries import Draw, KeyWeights, Tally
 from sordino.summaries.marginal import Crossed, Marginals
@@ -217,6 +218,8 @@ class Settled:
 
     def _release(self, groups: Groups, answers: Answers, paid: Paid, id: str, card: Card) -> Release:
         """Under canonical labels. Which columns appear is public: it follows from the steps, not from the answers."""
+        sets = next((step.groups for step in self.steps.values() if isinstance(step, SetsStep)), None)
+        groups = groups if sets is None or groups is None else sets[: max(len(cells) for cells in answers.values())]
         columns: dict[str, list[Any]] = {}
         ranks, raw, drawn = {}, {}, {}
         for name, label in self.labels.items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain, combinations
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from sordino import statistics
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TableVerbs", "Verbs"]
 
+MOST_CUBED = 6  # columns
 Q = TypeVar("Q")  # the question a verb makes: of a table at hand, or of one on a server
 
 
@@ -183,6 +185,24 @@ class TableVerbs(Verbs["Query"]):
         query = self._rows()
         narrower = query.asked.limited(query.table.unit, rows=rows, groups=groups, rows_per_group=rows_per_group)
         return replace(query, asked=narrower)
+
+    def rollup(self, *columns: str) -> Query:
+        """By all of these columns, by all but the last, and so on to the total: counts and sums in one release that add up."""
+        return self.grouping_sets(*(columns[:size] for size in range(len(columns), -1, -1)))
+
+    def cube(self, *columns: str) -> Query:
+        """By every choice among these columns, down to the total: counts and sums in one release that add up."""
+        if len(columns) > MOST_CUBED:
+            raise QueryError("SRD-208", f"a cube of {len(columns)} columns.", f"Name at most {MOST_CUBED}.")
+        return self.grouping_sets(*chain.from_iterable(combinations(columns, size) for size in range(len(columns), -1, -1)))
+
+    def grouping_sets(self, *sets: Sequence[str]) -> Query:
+        """Counts and sums by several groupings in one release that add up: `visits.grouping_sets(["ward", "sex"], ["ward"], []).count()`.
+
+        Limits per person hold for all columns together. In an answer, columns that a grouping adds up over have None.
+        """
+        query = self._rows()
+        return replace(query, asked=query.asked.group_by_sets(*sets))
 
     def compare(self, column: str, *, by: str) -> Comparison:
         """Means of a column compared between groups: difference, ratio and percent change, about the population."""

@@ -13,6 +13,7 @@ from sordino.statistics.column_mean import Mean, Means
 from sordino.statistics.column_sum import Sum
 from sordino.statistics.column_variance import Bernstein, Variance
 from sordino.statistics.distinct import CountDistinct
+from sordino.statistics.grouping_sets import GroupingSets
 from sordino.statistics.known import Known
 from sordino.statistics.moments import ColumnMoments, Halves, MomentsStep
 from sordino.statistics.port import Answer, Context, Counted, Groups, Priced, Statistic, Step
@@ -222,7 +223,9 @@ def _gains(members: tuple[str, ...], statistics: Mapping[str, Statistic], epsilo
     """Whether Gaussian noise at this share of delta is narrower than Laplace noise for nothing."""
     if len(members) == 1:
         statistic = statistics[members[0]]
-        total = isinstance(statistic, Means | PredicateCounts | Count | CountDistinct | CountUnits | Present | Sum | Variance)
+        total = isinstance(
+            statistic, Means | PredicateCounts | Count | CountDistinct | CountUnits | GroupingSets | Present | Sum | Variance
+        )
         if not total and not (isinstance(statistic, Mean) and statistic.shared):
             return False
         return next(iter(statistic.ways(epsilon, delta, context))) == "gaussian"
