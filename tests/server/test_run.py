@@ -7,14 +7,18 @@ import io
 import json
 import logging
 import re
+import shutil
 import zipfile
 from pathlib import Path
 
+import psycopg
 import pytest
 
+from ledger.conftest import POSTGRES, postgres  # noqa: F401
 from sordino.cli import main
 from sordino.server.auth import Tokens
 from sordino.server.sessions import Sessions, Turns
+from sordino.server.sessions_postgres import PostgresSessions, PostgresTurns
 
 from .hall import QUICK, Visitor, write
 from .process import Process
@@ -159,9 +163,9 @@ def test_sessions_outlive_a_restart_and_are_shared_and_only_hashes_are_kept(tmp_
     assert sessions.find("secret", 9.0) is None
 
 
-def test_turns_are_one_after_the_other_and_whoever_asks_beside_them_waits(tmp_path):
+def turned(turns, begun=0.01):
     async def walk():
-        turns, seen = [Turns(tmp_path / "turns") for _ in range(3)], []
+        seen = []
 
         async def work(place):
             async with turns[place].of("amina"):
@@ -170,15 +174,53 @@ def test_turns_are_one_after_the_other_and_whoever_asks_beside_them_waits(tmp_pa
                 seen.append(("out", place))
 
         both = asyncio.gather(work(0), work(1))
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(begun)
         await turns[2].quiet("amina")
         assert len(seen) in (2, 4), "not beside a release"
         await turns[2].quiet("bela")
         await both
         return seen
 
-    seen = asyncio.run(walk())
-    assert [word for word, _ in seen] == ["in", "out", "in", "out"]
+    return [word for word, _ in asyncio.run(walk())]
+
+
+def test_turns_are_one_after_the_other_and_whoever_asks_beside_them_waits(tmp_path):
+    assert turned([Turns(tmp_path / "turns") for _ in range(3)]) == ["in", "out", "in", "out"]
+
+
+@POSTGRES
+def test_with_a_ledger_in_postgres_sessions_and_turns_are_in_its_database(tmp_path, request):
+    address = request.getfixturevalue("postgres").address
+    machines = [tmp_path / name for name in ("one", "other")]
+    halls = []
+    for folder in machines:
+        folder.mkdir()
+        halls.append(Visitor(write(folder, name="shared", ledger=address)))
+    one, other = halls
+    try:
+        token = one.token()
+        shutil.copy(next(machines[0].glob("*.tokens")), machines[1])
+        cookie = Browser(one, token).entered.headers["set-cookie"].partition(";")[0]
+        assert other.ask("GET", "/datasets", headers={"Cookie": cookie}).status_code == 200, "another machine knows the session"
+    finally:
+        one.close()
+        other.close()
+    assert not list(tmp_path.rglob("*.sessions"))
+    sessions = PostgresSessions(address)
+    sessions.open("secret", "hash", 60.0, 0.0)
+    assert sessions.find("secret", 1e9) == "hash", "by the database's clock"
+    sessions.open("old", "hash", -1.0, 0.0)
+    assert sessions.find("old", 0.0) is None
+    sessions.close("secret")
+    assert sessions.find("secret", 0.0) is None
+    with psycopg.connect(address, autocommit=True) as rows:
+        assert not rows.execute("SELECT 1 FROM sordino_session WHERE mark LIKE '%secret%' OR token LIKE '%secret%'").fetchall()
+        rows.execute("SELECT pg_terminate_backend(%s)", (sessions._line._open.info.backend_pid,))
+    assert sessions.find("secret", 0.0) is None, "a broken connection is made again"
+    turns = [PostgresTurns(address, "shared") for _ in range(3)]
+    assert turned(turns, begun=0.5) == ["in", "out", "in", "out"]
+    for opened in (sessions, *turns):
+        opened.stop()
 
 
 def test_an_archive_holds_everything_but_rows_and_can_be_put_back(tmp_path, monkeypatch, capsys):

@@ -19,6 +19,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse, Response
 
 from sordino.errors import QueryError, SordinoError
+from sordino.plan.dataset import Dataset
 from sordino.server.api import routes
 from sordino.server.ask_page import pages
 from sordino.server.auth import Guard, Tokens
@@ -37,6 +38,7 @@ from sordino.server.release_request import Desk
 from sordino.server.result_page import result_pages
 from sordino.server.risk_page import risk_pages
 from sordino.server.sessions import Sessions, Turns
+from sordino.server.sessions_postgres import AnySessions, AnyTurns, PostgresSessions, PostgresTurns
 from sordino.server.static_files import PackedFiles
 from sordino.server.templates import HERE, problem_page
 from sordino.server.wire import Problem
@@ -75,8 +77,8 @@ def create_app(
     """The server of one or more dataset files. Tokens are those beside the first file.
 
     `prefix` is the path under which a proxy shows the server, `https` whether browsers come by https, `workers` how many processes like
-    this one share the work: then turns and sessions are kept in files, and each has its part of the rate. `provider`
-    is where people may log in beside tokens.
+    this one share the work: then turns and sessions are kept in files, and each has its part of the rate. With a ledger in PostgreSQL
+    they are kept in its database, whichever machine serves. `provider` is where people may log in beside tokens.
 
     `execute` and `clock` are for tests that pin draws and time; no flag, environment variable or header reaches them.
     """
@@ -84,7 +86,7 @@ def create_app(
     opened = _opened(files)
     limits, clock = limits or ServerLimits(), clock or Wall()
     house, worker = House(opened, clock, limits.deadline), Worker(limits.thinking)
-    turns = Turns.beside(files[0]) if workers > 1 else None
+    sessions, turns = _shared_state(next(iter(opened.values())).declared, workers)
     desk = Desk(clock, execute or charge_look_draw, limits.patience, house.sealed, turns)
     tokens, buckets = Tokens.beside(files[0]), Buckets(clock, limits.rate / workers, max(1.0, limits.burst / workers))
     counts = Counts()
@@ -99,12 +101,15 @@ def create_app(
                 record("paused", dataset=name, why=known.why, at=known.at)
         yield
         await desk.close()
+        sessions.stop()
+        if turns is not None:
+            turns.stop()
         worker.close()
         house.close()
         record("stopped", datasets=list(opened))
 
     app = FastAPI(title="Sordino", version="1", docs_url=None, redoc_url=None, openapi_url="/v1/openapi.json", lifespan=life)
-    visits = Visits(tokens, buckets, clock, Sessions.beside(files[0]), house.waiting)
+    visits = Visits(tokens, buckets, clock, sessions, house.waiting)
     if provider is not None:
         visits.provider = urlsplit(provider.issuer).netloc
         app.include_router(login_routes(Provider(provider), visits, worker))
@@ -120,6 +125,13 @@ def create_app(
     app.openapi = lambda: _document(app, prefix)  # type: ignore[method-assign]
     app.state.house, app.state.desk = house, desk
     return Intake(Guard(app, tokens, buckets), record, desk.quiet, counts.answered, prefix.rstrip("/"), https)
+
+
+def _shared_state(dataset: Dataset, workers: int) -> tuple[AnySessions, AnyTurns | None]:
+    """Sessions and turns: in the ledger's database if it is one that several machines reach, else in files beside the dataset."""
+    if dataset.ledger.startswith(("postgres://", "postgresql://")):
+        return PostgresSessions(dataset.ledger), PostgresTurns(dataset.ledger, dataset.name)
+    return Sessions.beside(dataset.path), Turns.beside(dataset.path) if workers > 1 else None
 
 
 def _opened(files: Sequence[Where]) -> dict[str, Opened]:

@@ -18,7 +18,7 @@ from sordino.server.auth import Person, Tokens, admit
 from sordino.server.clock import Clock
 from sordino.server.problem import Refusal
 from sordino.server.rate_limit import Buckets
-from sordino.server.sessions import Sessions
+from sordino.server.sessions_postgres import AnySessions
 from sordino.server.templates import page
 
 __all__ = ["Login", "Visit", "Visits", "inside"]
@@ -51,7 +51,7 @@ class Visits:
     tokens: Tokens
     buckets: Buckets
     clock: Clock
-    sessions: Sessions
+    sessions: AnySessions
     waiting: Callable[[Person], int] = lambda _: 0  # asks that wait for this owner
     provider: str = ""  # where one may log in as well
 

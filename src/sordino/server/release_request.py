@@ -31,7 +31,7 @@ from sordino.privacy.number import as_epsilon
 from sordino.server.clock import Clock
 from sordino.server.deadline import FACTOR
 from sordino.server.problem import Refusal, Unfinished
-from sordino.server.sessions import Turns
+from sordino.server.sessions_postgres import AnyTurns
 from sordino.session.execute import AGAIN, LOST, rehearse
 from sordino.session.query import Query
 from sordino.session.release import Release
@@ -252,7 +252,12 @@ class Desk:
     """Pays, looks and draws for everybody, by `execute` and by nothing else."""
 
     def __init__(
-        self, clock: Clock, execute: Callable[..., bytes], patience: float, sealed: Callable[[Query], None], turns: Turns | None = None
+        self,
+        clock: Clock,
+        execute: Callable[..., bytes],
+        patience: float,
+        sealed: Callable[[Query], None],
+        turns: AnyTurns | None = None,
     ) -> None:
         self._turns = turns  # where other processes serve the same analysts
         self._clock, self._execute, self._patience, self._sealed = clock, execute, patience, sealed

@@ -77,6 +77,9 @@ class Sessions:
         with self._open() as file:
             file.execute("DELETE FROM session WHERE mark = ?", (mark(secret),))
 
+    def stop(self) -> None:
+        """Nothing is kept open."""
+
 
 class Turns:
     """One release of an analyst at a time, over all processes that serve the same file. A process that dies gives its turn back."""
@@ -111,6 +114,9 @@ class Turns:
             await _locked(file, fcntl.LOCK_SH)
         finally:
             os.close(file)
+
+    def stop(self) -> None:
+        """Nothing is kept open."""
 
 
 async def _locked(file: int, kind: int) -> None:
