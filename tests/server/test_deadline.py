@@ -435,6 +435,49 @@ def test_more_than_so_many_waiting_releases_of_one_analyst_are_turned_away(tmp_p
         assert all(answer.headers["retry-after"] for answer in found if answer.status_code == 429)
 
 
+def test_a_release_that_waits_for_its_turn_can_be_cancelled_and_nothing_is_charged(tmp_path):
+    go = threading.Event()
+
+    def slow(*given, **named):
+        go.wait(20)
+        return execute(*given, **named)
+
+    with visited(write(tmp_path), execute=slow) as hall:
+        token, found, desk = hall.token(), {}, hall.app.app.app.state.desk
+        plan, other = hall.plan(token, COUNT), hall.token("bela")
+
+        def ask(key, method="POST", by=token):
+            wish = {"json": {"epsilon": "0.1", "fresh": True}} if method == "POST" else {}
+            found[method, key] = hall.ask(method, f"/v1/plans/{plan}/release", by, key, **wish)
+
+        def begin(true, *given):
+            thread = threading.Thread(target=ask, args=given)
+            thread.start()
+            end = time.monotonic() + 20
+            while not true():
+                assert time.monotonic() < end
+                time.sleep(0.01)
+            return thread
+
+        threads = [begin(lambda: "amina" in desk._away, "first"), begin(lambda: desk._queues["amina"] == 2, "second")]
+        ask("second", "DELETE", other)
+        assert found["DELETE", "second"].status_code == 404, "somebody else's is none of theirs"
+        waits = next(iter(desk._waiting.values()))
+        threads.append(begin(lambda: waits[0].is_set(), "second", "DELETE"))
+        go.set()
+        for thread in threads:
+            thread.join()
+        assert found["DELETE", "second"].status_code == 204
+        assert found["POST", "first"].status_code == 200
+        assert (found["POST", "second"].status_code, found["POST", "second"].json()["code"]) == (409, "SRD-605")
+        assert hall.spent(token) == 0.1
+        ask("first", "DELETE")
+        assert found["DELETE", "first"].status_code == 404, "what is paid for stays"
+        ask("second")
+        assert found["POST", "second"].status_code == 200
+        assert not desk._waiting
+
+
 # what a clock tells
 
 

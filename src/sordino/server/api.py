@@ -17,6 +17,7 @@ from sordino.errors import QueryError, SordinoError
 from sordino.server.approval import Approvals
 from sordino.server.auth import Person, owner_only
 from sordino.server.datasets import House, PlannedQuestion
+from sordino.server.problem import Refusal
 from sordino.server.quote import QuoteTerms, as_json
 from sordino.server.release_request import Desk, Errand, Wish, id_of
 from sordino.server.rules import verdict
@@ -149,6 +150,15 @@ def routes(house: House, desk: Desk, worker: Worker) -> APIRouter:
             raise found
         request.scope["said"] = {"release": id_of(found.sealed), "paid": found.recalled is None}
         return Response(body_of(found.sealed, query, paid=found.recalled is None), media_type="application/json")
+
+    @api.delete("/plans/{id}/release", status_code=204, responses=errors(404))
+    async def cancel(request: Request, id: PlanId, key: Key) -> Response:
+        """Take back a release that waits for the one before it. Once its turn has come it is paid for, and its answer stays."""
+        query, person = await parsed(request, id), who(request)
+        if not desk.cancel(query.table.dataset, f"{person.name}:{key}"):
+            fix = "It was answered or is on its way: send it again with the same key and read the answer."
+            raise Refusal(404, "SRD-505", "no release waits under this Idempotency-Key.", fix)
+        return Response(status_code=204)
 
     @api.get("/releases/{id}", response_model=Recorded, responses=errors())
     async def recorded(request: Request, id: ReleaseId, plan: Words = None) -> Response:

@@ -241,6 +241,10 @@ def reused() -> QueryError:
     return QueryError("SRD-605", "this Idempotency-Key was used for another question or price.", "Use a new key for a new request.")
 
 
+def cancelled() -> QueryError:
+    return QueryError("SRD-605", "this request was cancelled while it waited for its turn.", "Ask anew, with a new Idempotency-Key.")
+
+
 AT_ONCE = 64  # releases on their way; each spends most of its time waiting for its deadline
 QUEUE = 16  # releases of one analyst that may wait for the one before them
 REMEMBERED = 10_000  # request ids whose whole wish is remembered; the book remembers question and price for ever
@@ -267,6 +271,7 @@ class Desk:
         self._known: OrderedDict[str, tuple[str, str | None]] = OrderedDict()
         self._tasks: set[asyncio.Task[Answer]] = set()
         self._queues: Counter[str] = Counter()
+        self._waiting: dict[str, list[asyncio.Event]] = {}  # by their place: requests whose turn has not come, and whether they are wanted
         self._away: dict[str, asyncio.Event] = {}  # by the name of the analyst whose release is on its way
         self._stuck = False
 
@@ -296,9 +301,23 @@ class Desk:
         if self._turns is not None:
             await self._turns.quiet(analyst)
 
+    def cancel(self, dataset: str, request: str) -> bool:
+        """Take back a request that waits for its turn: nothing of it was charged. False where its turn has come, or there is none."""
+        waiting = self._waiting.get(f"{dataset}\0{request}", [])
+        for unwanted in waiting:
+            unwanted.set()
+        return bool(waiting)
+
     async def _in_turn(self, errand: Errand) -> Answer:
+        unwanted = asyncio.Event()
+        self._waiting.setdefault(errand.place, []).append(unwanted)
         try:
             async with self._lock(f"analyst\0{errand.analyst}"), self._turn(errand.analyst):
+                self._waiting[errand.place].remove(unwanted)
+                if not self._waiting[errand.place]:
+                    del self._waiting[errand.place]
+                if unwanted.is_set():
+                    return cancelled()
                 away = self._away[errand.analyst] = asyncio.Event()
                 try:
                     return await self._alone(errand)
