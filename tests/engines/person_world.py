@@ -65,6 +65,14 @@ STATEMENTS = {
     " SUM(DATE_TRUNC('quarter', born) - DATE '1930-01-01') AS c,"
     " SUM(CASE WHEN UPPER(sex) = 'F' THEN 1 ELSE 0 END) AS d, SUM(DATE_TRUNC('week', born) - DATE '1930-01-01') AS w"
     " FROM visits v JOIN patients p ON v.pid = p.patient_id",
+    "more functions": "SELECT SUM(EXP(0.05 * age)) AS a, SUM(LENGTH(TRIM(sex || ' ') || RIGHT(ward, 1))) AS b,"
+    " SUM(EXTRACT(HOUR FROM CAST(day AS TIMESTAMP) AT TIME ZONE 'America/New_York')) AS c,"
+    " SUM(born + INTERVAL '7 months' - DATE '1930-01-01') AS d, SUM(CASE WHEN day - INTERVAL '60 years' > born THEN 1 ELSE 0 END) AS e,"
+    " COUNT(v.visit_id) AS f FROM patients p LEFT JOIN visits v ON v.pid = p.patient_id",
+    "not seen": "SELECT SUM(age) AS a FROM patients p LEFT JOIN visits v ON v.pid = p.patient_id WHERE v.visit_id IS NULL",
+    "often seen": "SELECT SUM(age) AS a FROM patients WHERE patient_id IN (SELECT pid FROM visits GROUP BY pid HAVING COUNT(*) >= 2)",
+    "first by key": "SELECT SUM(cost) AS a FROM"
+    " (SELECT cost, ROW_NUMBER() OVER (PARTITION BY pid ORDER BY day, visit_id) AS r FROM visits) w WHERE r = 1",
     "first of each ward": "SELECT SUM(cost) AS a FROM"
     " (SELECT cost, ward, RANK() OVER (PARTITION BY pid, ward ORDER BY cost DESC) AS r FROM visits) w"
     " WHERE r = 1 AND ward IS NOT NULL",

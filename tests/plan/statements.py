@@ -222,7 +222,7 @@ SELECT SKEWNESS(age) FROM people
 SELECT KURTOSIS(age) FROM people
 SELECT ENTROPY(age) FROM people
 SELECT MAD(age) FROM people
-SELECT APPROX_COUNT_DISTINCT(age) FROM people
+SELECT APPROX_TOP_K(age, 3) FROM people
 SELECT APPROX_QUANTILE(age, 0.5) FROM people
 SELECT RESERVOIR_QUANTILE(age, 0.5) FROM people
 SELECT QUANTILE(age, 0.5) FROM people
@@ -303,7 +303,7 @@ age | 1
 age << 60
 ~age
 POWER(age, 300)
-EXP(age)
+EXP(sex)
 LN(income)
 SIN(age)
 FACTORIAL(age)
@@ -447,6 +447,8 @@ HOSTILE = list(dict.fromkeys([*FILES, *STATEMENTS, *SHAPES, *(f"SELECT AVG({item
 
 # they look hostile and are harmless: names and constants only
 LEGAL = [
+    "SELECT APPROX_COUNT_DISTINCT(age) FROM people",
+    "SELECT AVG(EXP(age)) FROM people",
     "SELECT COUNT(*) FROM people WHERE sex = ''';DROP TABLE people;--'",
     "SELECT COUNT(*) FROM people WHERE sex = '/* x */' OR sex = '/etc/passwd'",
     "select count(*) from people",

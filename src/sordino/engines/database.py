@@ -189,11 +189,11 @@ MOMENT = (
 )
 TRUE, FALSE = "'true', 't', 'yes', 'y', '1'", "'false', 'f', 'no', 'n', '0'"
 PLAIN = re.compile(r"[A-Za-z0-9 .:_+-]*", re.ASCII)
-BARE = (exp.DataTypeParam, exp.Limit, exp.Lag, exp.Lead, exp.Substring, exp.BitwiseRightShift, exp.BitwiseLeftShift)
+BARE = (exp.DataTypeParam, exp.Limit, exp.Lag, exp.Lead, exp.Substring, exp.Right, exp.BitwiseRightShift, exp.BitwiseLeftShift)
 COMMON = (
     exp.Abs, exp.And, exp.BitLength, exp.Case, exp.Cast, exp.Ceil, exp.Coalesce, exp.Count, exp.DenseRank, exp.Exists, exp.Exp,
     exp.Extract, exp.Floor, exp.Greatest, exp.If, exp.Lag, exp.Lead, exp.Least, exp.Length, exp.Lower, exp.Max, exp.MD5, exp.Min,
-    exp.Or, exp.Rank, exp.RowNumber, exp.Sqrt, exp.Substring, exp.Sum, exp.Trim,
+    exp.Or, exp.Rank, exp.Right, exp.RowNumber, exp.Sqrt, exp.Substring, exp.Sum, exp.Trim,
 )  # fmt: skip
 
 

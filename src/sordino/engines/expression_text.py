@@ -19,6 +19,7 @@ from typing import Any
 from sordino.engines.array import text_of
 from sordino.engines.value_text import FINE, date_text, decimal_text, grid_of, id_of, moment_text, quoted, real
 from sordino.errors import QueryError
+from sordino.schema.clock import changes
 from sordino.schema.column import Column
 from sordino.schema.expression import (
     And,
@@ -44,7 +45,7 @@ from sordino.schema.expression import (
     parts,
     reads,
 )
-from sordino.schema.extent import EXACT, LOG_GRID, TINY, Extent
+from sordino.schema.extent import EXACT, LEAST_POWER, LOG_GRID, TINY, Extent, power_step
 from sordino.schema.interval import derive, extent
 
 __all__ = ["Layers", "Typed", "names", "rendered"]
@@ -228,6 +229,21 @@ class Layers:
             case Call("lower" | "upper" as word, (item,)):
                 small, large = quoted(ascii_lowercase), quoted(ascii_uppercase)
                 return f"translate({self._alias(item)}, {f'{large}, {small}' if word == 'lower' else f'{small}, {large}'})"
+            case Call("right", (item, Constant(length))):
+                return f"right({self._alias(item)}, {length})"
+            case Call("trim" | "ltrim" | "rtrim" as word, (item,)):
+                return f"{word}({self._alias(item)}, ' ')"
+            case Call("concat", items):
+                return " || ".join(_as(self._operand(item), "cat", 0) for item in items)
+            case Call("move", (item, Constant(count), Constant(step))):
+                return _later(self._operand(item), count, step)
+            case Call("zone", (item, Constant(name))):
+                return _local(*self._operand(item), name)
+            case Call("exp", (item,)):
+                step = power_step(extent(item))
+                raised = f"exp(greatest({real(LEAST_POWER)}, {_as(self._operand(item), 'float', 0)}))"
+                value = f"floor({raised} * {real(1 / step)} + 5e-1) * {real(step)}"
+                return f"CASE WHEN {self._alias(item)} IS NOT NULL THEN {value} END"  # greatest skips nulls
             case Call("substr", (item, Constant(start), Constant(length))):
                 return f"substr({self._alias(item)}, {start}, {length})"
             case Call("length", (item,)):
@@ -335,6 +351,21 @@ def _divided(text: str, found: Extent, unit: int, word: str) -> str:
     lowest = found.low // unit
     lifted = f"{text} - ({lowest * unit})" + (f" + {unit - 1}" if word == "ceil" else "")
     return f"({lifted}) // {unit} + ({lowest})"
+
+
+def _later(operand: Value, count: int, step: str) -> str:
+    text, found = operand
+    made = f"{text} {'-' if count < 0 else '+'} INTERVAL '{abs(count)} {step}s'"
+    return f"TRY_CAST({made} AS DATE)" if found.type == "date" else made
+
+
+def _local(text: str, found: Extent, name: str) -> str:
+    """What a clock shows: so many seconds more, by stretches of time that are known beforehand."""
+    (_, first), *rest = changes(name, found.low, found.high) or ()
+    whens = "".join(
+        f" WHEN {text} >= {moment_text(start)} THEN {_later((text, found), ahead, 'second')}" for start, ahead in reversed(rest)
+    )
+    return f"CASE{whens} WHEN {text} IS NOT NULL THEN {_later((text, found), first, 'second')} END"
 
 
 def _part(word: str, operand: Value) -> str:

@@ -96,6 +96,14 @@ EXPRESSIONS: list[Expression] = [
     Case(((Compare(">", name(STAY), Literal(0)), STAY),), NOTHING),
     FILLED,
     Arithmetic("+", FILLED, WARDS),
+    Call("exp", (Arithmetic("/", AGES, Constant(20)),)),
+    Call("exp", (minus(Constant(0), AGES),)),
+    *(Call("move", (item, Constant(count), Constant(step))) for item in (DAYS, MOMENTS) for count, step in ((30, "day"), (-13, "month"))),
+    Call("move", (MOMENTS, Constant(-5_400), Constant("second"))),
+    *(DatePart("hour", Call("zone", (MOMENTS, Constant(zone)))) for zone in ("Europe/Zurich", "Australia/Lord_Howe")),
+    Call("zone", (MOMENTS, Constant("America/Sao_Paulo"))),
+    Call("length", (Call("trim", (Call("concat", (TOWNS, Constant(" x "), Call("right", (TOWNS, Constant(2))))),)),)),
+    *(Call("length", (Call(word, (Call("concat", (Constant(" "), TOWNS, Constant("  "))),)),)) for word in ("ltrim", "rtrim")),
 ]
 SOLO = [derive(item) for item in EXPRESSIONS]
 BANDS = derive(Case(((OLD, Constant("old")), (Compare(">=", Name("age"), Literal(1)), Constant("young")))))
@@ -103,8 +111,17 @@ TENS = derive(Call("floor", (Arithmetic("/", AGES, Constant(10)),)))
 WHOLE = derive(Truth(OLD))
 YEARS = derive(DatePart("year", DAYS))
 PLACES = derive(Call("coalesce", (TOWNS, Constant("unknown"))))
+JOINED = derive(Call("concat", (Case(((OLD, Constant("old")),), Constant("new")), Constant("/"), TOWNS)))
 SPLIT = derive(Case(((OLD, TOWNS),), Constant("young")))
-GROUPS = {"bands": (BANDS,), "tens": (TENS,), "truth": (WHOLE,), "years": (YEARS,), "places": (PLACES, WHOLE), "split": (SPLIT,)}
+GROUPS = {
+    "bands": (BANDS,),
+    "tens": (TENS,),
+    "truth": (WHOLE,),
+    "years": (YEARS,),
+    "places": (PLACES, WHOLE),
+    "split": (SPLIT,),
+    "joined": (JOINED,),
+}
 SMALL = Compare("<", name(SUM), Literal(Fraction(307, 2)))
 LATER = Call("greatest", (DAYS, Cast(MOMENTS, "date")))
 DERIVED = {

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from sordino.schema.column import Column
 from sordino.schema.expression import (
@@ -37,6 +38,8 @@ from sordino.schema.expression import (
     Predicate,
     Truth,
 )
+from sordino.schema.extent import power_step
+from sordino.schema.interval import extent
 from sordino.schema.value import as_day, as_moment
 
 __all__ = ["EPOCH", "Lookup", "evaluate", "exact", "kind", "steps", "text", "truth", "typed"]
@@ -45,6 +48,7 @@ Lookup = Callable[..., tuple[Column, Any]]  # of a column's name, or of a derive
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 WORDS = {"true": 1, "t": 1, "yes": 1, "y": 1, "1": 1, "false": 0, "f": 0, "no": 0, "n": 0, "0": 0}
+COMPUTED = ("lower", "upper", "substr", "right", "trim", "ltrim", "rtrim", "trunc", "sqrt", "length", "move", "zone")
 LARGEST = 9 * 10**18  # from here on a float is written as a float
 SIGNS: dict[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq, "<>": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
@@ -63,11 +67,13 @@ def kind(expression: Expression) -> str:
             return "float"
         case Arithmetic(_, left, right):
             return "int" if kind(left) == "date" else wider([kind(left), kind(right)])
-        case Call("lower" | "upper" | "substr"):
+        case Call("lower" | "upper" | "substr" | "right" | "trim" | "ltrim" | "rtrim" | "concat"):
             return "cat"
+        case Call("move" | "zone", (item, *_)):
+            return kind(item)
         case Call("trunc"):
             return "date"
-        case Call("sqrt"):
+        case Call("sqrt" | "exp"):
             return "float"
         case Call("floor" | "ceil" | "length"):
             return "int"
@@ -111,7 +117,13 @@ def evaluate(expression: Expression, value: Lookup) -> Any:
         case Call("least" | "greatest" as word, items):
             found = [part for item in items if (part := of(item)) is not None]
             return None if not found else min(found) if word == "least" else max(found)
-        case Call("lower" | "upper" | "substr" | "trunc" | "sqrt" | "length" as word, (item, *rest)):
+        case Call("concat", items):
+            texts = [evaluate(item, value) for item in items]
+            return None if None in texts else "".join(texts)
+        case Call("exp", (item,)):
+            found = evaluate(item, value)
+            return None if found is None else raised(float(found), power_step(extent(item)))
+        case Call(word, (item, *rest)) if word in COMPUTED:
             found = evaluate(item, value)
             return None if found is None else computed(word, found, [part.value for part in rest if isinstance(part, Constant)])
         case Call(word, (item,), digits):
@@ -168,6 +180,23 @@ def away(x: Fraction) -> int:
     return int(math.copysign(math.floor(abs(x) + Fraction(1, 2)), x))
 
 
+def further(x: Any, count: int, step: str) -> Any:
+    """A day or moment moved, month by month: whoever would be on a day that does not exist is on the last one."""
+    if step != "month":
+        return x + (dt.timedelta(days=count) if step == "day" else dt.timedelta(seconds=count))
+    months = 12 * x.year + x.month - 1 + count
+    for day in range(x.day, 27, -1):
+        try:
+            return x.replace(year=months // 12, month=months % 12 + 1, day=day)
+        except ValueError:
+            continue
+    return x.replace(year=months // 12, month=months % 12 + 1)
+
+
+def raised(x: float, step: float) -> float:
+    return math.floor(math.exp(max(-300.0, x)) / step + 0.5) * step
+
+
 def computed(word: str, x: Any, given: list[Any]) -> Any:
     """Functions of text, days and roots, from their definitions."""
     if word == "sqrt":
@@ -182,6 +211,14 @@ def computed(word: str, x: Any, given: list[Any]) -> Any:
         return day if given[0] == "day" else dt.date(day.year, first, 1)
     if word == "substr":
         return x[given[0] - 1 :][: given[1]]
+    if word == "right":
+        return x[max(0, len(x) - given[0]) :]
+    if word in ("trim", "ltrim", "rtrim"):
+        return x.strip(" ") if word == "trim" else x.lstrip(" ") if word == "ltrim" else x.rstrip(" ")
+    if word == "zone":
+        return x.astimezone(ZoneInfo(given[0])).replace(tzinfo=dt.UTC)
+    if word == "move":
+        return further(x, *given)
     pairs = zip("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz", strict=True)
     table = {ord(large): small for large, small in pairs} if word == "lower" else {ord(small): large for large, small in pairs}
     return x.translate(table)

@@ -109,6 +109,11 @@ class Aggregates:
             return statistics.count()
         if type(inner) is exp.Distinct:
             return self._different(inner)
+        named = bare(inner)
+        if type(named) is exp.Column and self.expressions.scope.find(named).type == "id":  # the key of a row
+            column = self.expressions.known(named)
+            self.columns[column.name] = column
+            return Present(column.name)
         column = self._column(inner)
         return Present(column.name, column.expression)
 

@@ -29,13 +29,14 @@ from sordino.schema.value import is_text, nearest, shown
 __all__ = ["ConditionReader", "canonical", "describe", "named", "parse_predicate", "predicate_of", "read_predicate"]
 
 OPERATORS: dict[type[exp.Expr], str] = {exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">="}
-FAMILY = {"int": "number", "float": "number", "decimal": "number"}
+FAMILY = {"int": "number", "float": "number", "decimal": "number", "date": "time", "timestamp": "time"}
 
 
 class ConditionReader(Protocol):
     """What the operands of a condition mean: plain columns in a filter, expressions in a statement."""
 
     def column(self, node: exp.Expr) -> Column: ...
+    def known(self, node: exp.Expr) -> Column: ...
     def difference(self, left: Column, right: Column) -> Column: ...
 
 
@@ -91,7 +92,8 @@ class _Walk:
             op, literal = self._ordered(op, column, value)
             return Compare(op, named(column), literal)
         mate = self.column(right)
-        if FAMILY.get(column.type, column.type) != FAMILY.get(mate.type, mate.type):
+        family = {FAMILY.get(side.type, side.type) for side in (column, mate)}
+        if len(family) > 1 or (family == {"time"} and op in ("=", "<>") and column.type != mate.type):
             what = f"columns {shown(column.name)} ({column.type}) and {shown(mate.name)} ({mate.type}) cannot be compared."
             raise QueryError("SRD-203", what, "Compare columns of one type.")
         if FAMILY.get(column.type) == "number" and (column.expression is not None or mate.expression is not None):
@@ -138,7 +140,7 @@ class _Walk:
         only(node, "this", "expression")
         if type(node.expression) is not exp.Null:
             raise QueryError("SRD-206", "IS is followed by something other than NULL.", "Write IS NULL, IS NOT NULL, = TRUE or = FALSE.")
-        return IsNull(named(self.column(node.this)))
+        return IsNull(named(self.reader.known(node.this)))
 
 
 def _constant(node: exp.Expr) -> Constant:
@@ -215,6 +217,9 @@ class _Names:
             why = "identifies people" if column.type == "id" else "is never accessible"
             raise QueryError("SRD-203", f"column {shown(name)} {why}.", "Filter on another column.", column=name)
         return column
+
+    def known(self, node: exp.Expr) -> Column:
+        return self.column(node)
 
     def difference(self, left: Column, right: Column) -> Column:
         raise QueryError("SRD-206", "the filter compares a derived column with another one.", "Compare it with a constant.")

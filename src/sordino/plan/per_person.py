@@ -303,7 +303,7 @@ class _Reader:
         clause = node.args.get("order")
         for part in () if clause is None else clause.expressions:
             allow(part, "this", "desc", "nulls_first")
-            sorted_by = self._column(part.this, below)
+            sorted_by = self._sorted(part.this, below)
             if sorted_by is not self.catalogue.owner:
                 order.append((sorted_by.name, bool(part.args.get("desc"))))
         word, column, step = self._function(node.this, below)
@@ -343,6 +343,18 @@ class _Reader:
         if word == "distinct":
             refuse("COUNT(DISTINCT ...) over a window", "GROUP BY the person in a subquery.")
         return word, None if argument is None else self._column(argument, below), 1
+
+    def _sorted(self, node: exp.Expr, below: dict[str, Column]) -> Column:
+        """What rows are ordered by: also the key of a row, which tells them apart and is not shown."""
+        if (
+            type(bare(node)) is not exp.Column
+            or self.found.find(bare(node)).type != "id"
+            or self.found.find(bare(node)) is self.catalogue.owner
+        ):
+            return self._column(node, below)
+        column = self.found.known(bare(node))
+        below[column.name] = column
+        return column
 
     def _column(self, node: exp.Expr, below: dict[str, Column]) -> Column:
         node = bare(node)

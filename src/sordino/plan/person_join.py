@@ -192,8 +192,11 @@ def is_existence(node: exp.Expr) -> bool:
 Read = Callable[[exp.Expr], Scope]
 
 
-def correlated(found: Scope, node: exp.Expr, catalogue: Catalogue, read: Read) -> Scope:
-    """The rows of a scope for which there is, or is not, a row of the same person elsewhere. `read` reads FROM and joins of a SELECT."""
+def correlated(found: Scope, node: exp.Expr, catalogue: Catalogue, read: Read, whole: Callable[[exp.Expr], Scope | None]) -> Scope:
+    """The rows of a scope for which there is, or is not, a row of the same person elsewhere.
+
+    `read` reads FROM and joins of a SELECT, `whole` a SELECT that computes something inside each person, if it does.
+    """
     node = bare(node)
     inner = bare(node.this) if type(node) is exp.Not else node
     kind = "anti" if inner is not node else "semi"
@@ -201,10 +204,14 @@ def correlated(found: Scope, node: exp.Expr, catalogue: Catalogue, read: Read) -
         query = inner.args["query"]
         select = bare(query.this if type(query) is exp.Subquery else query)
         if type(bare(inner.this)) is not exp.Column or found.find(bare(inner.this)) is not catalogue.owner:
-            refuse(
-                "IN (SELECT ...) of something else than the person",
-                "Write EXISTS (SELECT 1 FROM ... WHERE the person is the same AND ...).",
-            )
+            fix = "JOIN a public table and put its condition into WHERE; or write EXISTS (SELECT 1 FROM ... with the same person)."
+            refuse("IN (SELECT ...) of something else than the person", fix)
+        computed = whole(select)
+        if computed is not None:
+            one = _one(computed)
+            if catalogue.owner not in one.relations[""].values():
+                refuse("IN (SELECT ...) that does not select the person", "Select the person's id, and nothing else.")
+            return replace(found, view=PersonJoin(viewed(found, catalogue), settled(one, catalogue), kind))
         (item,) = select.expressions if len(select.expressions) == 1 else (exp.Null(),)
         there = read(select)
         if type(bare(item)) is not exp.Column or there.find(bare(item)) is not catalogue.owner:

@@ -9,6 +9,7 @@ from sqlglot import Token, TokenType, exp
 
 from sordino.errors import QueryError
 from sordino.plan.refusal import DEPTH
+from sordino.schema.value import shown
 
 __all__ = ["LENGTH", "SELECTS", "TOKENS", "allow", "check_statement", "refuse", "refuse_clause", "refuse_part"]
 
@@ -41,12 +42,23 @@ CLAUSES = {
 }
 SHAPE = "A statement is SELECT aggregates FROM a table, with WHERE, GROUP BY, ORDER BY and LIMIT."
 FUNCTIONS = (
-    "Use ABS, ROUND, FLOOR, CEIL, SIGN, SQRT, LN, LOG, POWER, LEAST, GREATEST, COALESCE, NULLIF, CAST, CASE, IF, EXTRACT, DATE_TRUNC,"
-    " LOWER, UPPER, LEFT, SUBSTRING or LENGTH."
+    "Use ABS, ROUND, FLOOR, CEIL, SIGN, SQRT, EXP, LN, LOG, POWER, LEAST, GREATEST, COALESCE, NULLIF, CAST, CASE, IF, EXTRACT, DATE_TRUNC,"
+    " LOWER, UPPER, LEFT, RIGHT, SUBSTRING, TRIM, || or LENGTH."
 )
+INSTEAD = {
+    "AGE": "Write DATEDIFF('year', born, DATE '2025-12-31'), or subtract two dates: that is days.",
+    "NOW": "Write the day itself: DATE '2025-12-31'.",
+    "TODAY": "Write the day itself: DATE '2025-12-31'.",
+    "INITCAP": "Use LOWER or UPPER.",
+    "REVERSE": "Use LEFT, RIGHT or SUBSTRING.",
+}
 COUNTED = "COUNT(*) counts rows, COUNT(DISTINCT person) people, COUNT(DISTINCT city) cities; to add them up, GROUP BY them first."
 NODES: tuple[tuple[tuple[type[exp.Expr], ...], str, str], ...] = (
-    ((exp.Window,), "a window function", "Aggregate with GROUP BY; a person's share of a window is not bounded."),
+    (
+        (exp.Window,),
+        "a window function",
+        "Aggregate with GROUP BY; in a subquery it may look at the rows of one person: OVER (PARTITION BY the person).",
+    ),
     ((exp.Filter,), "FILTER", "Write the condition into the aggregate: COUNT(CASE WHEN a > 1 THEN 1 END)."),
     ((exp.SetOperation,), "UNION, INTERSECT or EXCEPT", "Ask each SELECT on its own, and combine the releases."),
     ((exp.Query, exp.Exists, exp.Any, exp.All), "a subquery in an expression", "Put it into FROM, or join a public table."),
@@ -54,8 +66,17 @@ NODES: tuple[tuple[tuple[type[exp.Expr], ...], str, str], ...] = (
     ((exp.Quantile, exp.ApproxQuantile, exp.PercentileDisc), "a quantile of another kind", "Write QUANTILE_CONT(x, 0.9)."),
     ((exp.AggFunc,), "an aggregate outside the subset", "Use COUNT, SUM, AVG, VARIANCE, STDDEV, MEDIAN, QUANTILE_CONT, MIN, MAX or MODE."),
     ((exp.BitwiseAnd, exp.BitwiseOr), "an operator outside the subset", "Use + - * / % and FLOOR."),
-    ((exp.DPipe, exp.Concat), "text that is put together", "GROUP BY several columns instead."),
-    ((exp.Interval,), "an interval", "Add it to a constant, DATE '2025-12-31' - INTERVAL '30 days', or subtract two dates."),
+    ((exp.ConcatWs,), "CONCAT_WS", "Write a || '-' || b."),
+    (
+        (exp.ToChar, exp.TimeToStr),
+        "a date as text",
+        "GROUP BY DATE_TRUNC('month', day), or EXTRACT(YEAR FROM day) and EXTRACT(MONTH FROM day).",
+    ),
+    ((exp.CurrentDate, exp.CurrentTimestamp, exp.CurrentTime), "the time of asking", "Write the day itself: DATE '2025-12-31'."),
+    ((exp.RegexpLike, exp.RegexpReplace, exp.RegexpExtract), "a regular expression", "Use LIKE with % and _, or SUBSTRING."),
+    ((exp.Replace,), "REPLACE", "Write CASE WHEN x = 'old' THEN 'new' ELSE x END."),
+    ((exp.LastDay,), "LAST_DAY", "Write DATE_TRUNC('month', day) + INTERVAL '1 month' - INTERVAL '1 day'."),
+    ((exp.Interval,), "an interval on its own", "Add it to a date: day + INTERVAL '30 days'; the difference of two dates is days."),
     ((exp.Placeholder, exp.Parameter), "a parameter", "Write the constant itself."),
     ((exp.If,), "IF", "Write CASE WHEN ... THEN ... ELSE ... END."),
     ((exp.Func,), "a function outside the subset", FUNCTIONS),
@@ -107,10 +128,18 @@ def refuse_clause(node: exp.Expr, key: str) -> NoReturn:
 
 def refuse_part(node: exp.Expr) -> NoReturn:
     """Say what this node is and how to do without it."""
+    if isinstance(node, exp.Anonymous) and (fix := INSTEAD.get(str(node.this).upper())):
+        refuse(str(node.this).upper(), fix)
     for kinds, what, fix in NODES:
         if isinstance(node, kinds):
-            refuse(what, fix)
+            refuse(f"{_word(node)}, {what}" if kinds in ((exp.Func,), (exp.AggFunc,)) else what, fix)
     refuse("something outside the subset", SHAPE)
+
+
+def _word(node: exp.Expr) -> str:
+    """What the statement calls a function."""
+    name = str(node.this) if isinstance(node, exp.Anonymous | exp.AnonymousAggFunc) else getattr(node, "sql_name", lambda: "it")()
+    return shown(name.upper()[:40])[1:-1]
 
 
 def refuse(what: str, fix: str) -> NoReturn:

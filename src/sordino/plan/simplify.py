@@ -90,17 +90,58 @@ def _anonymous(node: exp.Expr) -> exp.Expr:
     name, given = str(node.this).lower(), node.expressions
     if name in ("date_part", "datepart") and len(given) == 2 and isinstance(given[0], exp.Literal) and given[0].is_string:
         return exp.Extract(this=exp.Var(this=str(given[0].this)), expression=given[1].copy())
+    if name == "timezone" and len(given) == 2:
+        return exp.AtTimeZone(this=given[1].copy(), zone=given[0].copy())
     if name in ("iff", "ifelse") and len(given) == 3:
         return _when(given[0], given[1], given[2])
     return node
 
 
-def _days(node: exp.Expr) -> exp.Expr:
-    """DATEDIFF('day', a, b) is b - a."""
-    unit = str(node.args.get("unit") or "DAY").strip("'").upper()
-    if unit != "DAY":
+def _difference(node: exp.Expr) -> exp.Expr:
+    """DATEDIFF('day', a, b) is b - a; in years, quarters and months it counts the ends of these between two days."""
+    unit, wanted = str(node.args.get("unit") or "DAY").strip("'").upper(), {"YEAR": 1, "QUARTER": 4, "MONTH": 12}
+    last, first = node.this, node.expression
+    if unit == "DAY":
+        return exp.Sub(this=last.copy(), expression=first.copy())
+    if unit not in wanted:
         refuse(f"a difference in {unit.lower()}s", "Count days, DATEDIFF('day', a, b), and divide.")
-    return exp.Sub(this=node.this.copy(), expression=node.expression.copy())
+
+    def between(part: str) -> exp.Expr:
+        sides = (exp.Extract(this=exp.Var(this=part), expression=side.copy()) for side in (last, first))
+        return exp.Paren(this=exp.Sub(this=next(sides), expression=next(sides)))
+
+    years = between("YEAR")
+    if unit == "YEAR":
+        return years
+    return exp.Paren(this=exp.Add(this=exp.Mul(this=years, expression=exp.Literal.number(wanted[unit])), expression=between(unit)))
+
+
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December")
+
+
+def _called(node: exp.Expr) -> exp.Expr:
+    """DAYNAME and MONTHNAME, in English as databases say them."""
+    part, words = ("ISODOW", WEEKDAYS) if type(node) is exp.Dayname else ("MONTH", MONTHS)
+    number = exp.Extract(this=exp.Var(this=part), expression=node.this.copy())
+    return exp.Case(this=number, ifs=[exp.If(this=exp.Literal.number(i), true=exp.Literal.string(word)) for i, word in enumerate(words, 1)])
+
+
+def _day(node: exp.Expr) -> exp.Expr:
+    """DATE(x) is a cast."""
+    return node if node.this is None or node.args.get("expressions") else exp.cast(node.this.copy(), "date")
+
+
+def _people(node: exp.Expr) -> exp.Expr:
+    """About as many different ones: here every count is about."""
+    return exp.Count(this=exp.Distinct(expressions=[node.this.copy()]), big_int=True)
+
+
+def _later(node: exp.Expr) -> exp.Expr:
+    """DATE_ADD(x, INTERVAL '3 days')."""
+    if type(node.expression) is not exp.Interval:
+        return node
+    return (exp.Add if type(node) is exp.DateAdd else exp.Sub)(this=node.this.copy(), expression=node.expression.copy())
 
 
 def _like(node: exp.Expr) -> exp.Expr:
@@ -163,6 +204,7 @@ def _trunc(node: exp.Expr) -> exp.Expr:
 
 RULES = {
     exp.Filter: _filter, exp.CountIf: _count_if, exp.If: _if, exp.Sign: _sign, exp.Pow: _power, exp.Log: _log, exp.Anonymous: _anonymous,
-    exp.DateDiff: _days, exp.ILike: _like, exp.StartsWith: _starts, exp.Contains: _starts, exp.Left: _side, exp.Trunc: _trunc,
+    exp.Dayname: _called, exp.Monthname: _called, exp.Date: _day, exp.ApproxDistinct: _people, exp.DateAdd: _later, exp.DateSub: _later,
+    exp.DateDiff: _difference, exp.ILike: _like, exp.StartsWith: _starts, exp.Contains: _starts, exp.Left: _side, exp.Trunc: _trunc,
     exp.NullSafeNEQ: _distinct_from, exp.NullSafeEQ: _distinct_from, exp.WidthBucket: _bucket,
 }  # fmt: skip

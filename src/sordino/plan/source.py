@@ -48,11 +48,14 @@ class Sources:
         found, parts = self._tables(select)
         for part in parts:
             if is_existence(part) and found.table in self.catalogue.people:
-                found = correlated(found, part, self.catalogue, lambda inner: self._tables(inner)[0])
+                found = correlated(found, part, self.catalogue, lambda inner: self._tables(inner)[0], self._computed)
                 continue
             said = read_predicate(part, Expressions(found))
             found = replace(found, where=(*found.where, *(said.parts if isinstance(said, And) else (said,))))
         return found
+
+    def _computed(self, select: exp.Expr) -> Scope | None:
+        return self.inner(select) if is_per_person(select) else None
 
     def _tables(self, select: exp.Expr) -> tuple[Scope, list[exp.Expr]]:
         """FROM and joins, and what WHERE says beside the equalities that join a list of tables."""

@@ -17,6 +17,7 @@ from sordino.errors import QueryError
 from sordino.plan.condition import OPERATORS, read_predicate
 from sordino.plan.literal import MOMENTS, bare, constant_of
 from sordino.plan.rewrite import allow, refuse, refuse_part
+from sordino.plan.sql_function import TEXT_WORDS, at_zone, moved_by, text_call
 from sordino.schema.column import Column
 from sordino.schema.expression import (
     PARTS,
@@ -115,6 +116,14 @@ class Scope:
             raise QueryError("SRD-203", f"column {shown(column.name)} {why}.", fix, column=column.name)
         return column
 
+    def known(self, node: exp.Expr) -> Column:
+        """The column this node names, if an analyst may ask whether it is there: also the key of a row, but nobody's id."""
+        column = self.find(node)
+        if column.type != "id" or column.name in self.homes:
+            return column if column.type == "id" else self.readable(node)
+        fix = "Ask about another column of that table, or write EXISTS or NOT EXISTS (SELECT 1 FROM ... WHERE the person is the same)."
+        raise QueryError("SRD-203", f"column {shown(column.name)} identifies people.", fix, column=column.name)
+
     @property
     def condition(self) -> Predicate | None:
         return joined(self.where)
@@ -155,6 +164,11 @@ class Expressions:
                 return found
         return self._derived(self.expression(node))
 
+    def known(self, node: exp.Expr) -> Column:
+        """The column this node means, where only its being null matters."""
+        node = bare(node)
+        return self.column(node) if type(node) is not exp.Column or self.scope.find(node).type != "id" else self.scope.known(node)
+
     def difference(self, left: Column, right: Column) -> Column:
         """left - right, as a comparison of two computed numbers asks for it."""
         return self._derived(_checked(Arithmetic("-", *(Leaf(c) if c.expression is None else c.expression for c in (left, right)))))
@@ -187,6 +201,8 @@ class Expressions:
 
     def _made(self, node: exp.Expr, inner: Callable[[exp.Expr], Expression]) -> Expression:
         kind = type(node)
+        if kind in (exp.Add, exp.Sub) and type(bare(node.expression)) is exp.Interval:
+            return moved_by(inner(node.this), bare(node.expression), -1 if kind is exp.Sub else 1)
         if kind in SIGNS:
             allow(node, "this", "expression", "typed", "safe")
             return Arithmetic(SIGNS[kind], inner(node.this), inner(node.expression))
@@ -208,13 +224,15 @@ class Expressions:
         if kind in (exp.Abs, exp.Floor, exp.Ceil):
             allow(node, "this")
             return Call({exp.Abs: "abs", exp.Floor: "floor"}.get(kind, "ceil"), (inner(node.this),))
-        if kind in (exp.Sqrt, exp.Ln, exp.Lower, exp.Upper, exp.Length):
+        if kind in TEXT_WORDS:
+            return text_call(node, inner)
+        if kind is exp.AtTimeZone:
+            return at_zone(inner(node.this), node.args["zone"])
+        if kind in (exp.Sqrt, exp.Ln, exp.Exp, exp.Lower, exp.Upper, exp.Length):
             allow(node, "this", "encoding", "binary")
             return Call(kind.__name__.lower(), (inner(node.this),))
         if kind in (exp.Mod, exp.IntDiv):
             return _whole(kind is exp.Mod, inner(node.this), inner(node.expression))
-        if kind is exp.Substring:
-            return _substring(inner(node.this), node.args.get("start"), node.args.get("length"))
         if kind in (exp.TimestampTrunc, exp.DateTrunc):
             allow(node, "this", "unit", "input_type_preserved")
             unit = str(node.args["unit"].this).lower()
@@ -256,13 +274,6 @@ def _whole(rest: bool, item: Expression, divisor: Expression) -> Expression:
         return whole
     left = Arithmetic("-", item, Arithmetic("*", whole, divisor))
     return Call("greatest", (Constant(0), Call("least", (Constant(divisor.value - 1), left))))
-
-
-def _substring(item: Expression, start: exp.Expr | None, length: exp.Expr | None) -> Expression:
-    ends = [constant_of(end) if end is not None else Fraction(default) for end, default in ((start, 1), (length, 10_000))]
-    if not all(isinstance(end, Fraction) and end.denominator == 1 and 1 <= end <= 10_000 for end in ends):
-        refuse("a part of a text from an unusual place", "Write SUBSTRING(x, 1, 3) or LEFT(x, 3).")
-    return Call("substr", (item, *(Constant(int(end)) for end in ends)))  # type: ignore[arg-type]
 
 
 def _plain(value: Any) -> Any:

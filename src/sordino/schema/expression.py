@@ -128,7 +128,10 @@ def names(predicate: Predicate) -> tuple[Name, ...]:
     return tuple(dict.fromkeys(found))
 
 
-CALLS = ("abs", "floor", "ceil", "round", "least", "greatest", "coalesce", "ln", "sqrt", "lower", "upper", "substr", "length", "trunc")
+CALLS = (
+    "abs", "floor", "ceil", "round", "least", "greatest", "coalesce", "ln", "exp", "sqrt", "lower", "upper", "substr", "right", "trim",
+    "ltrim", "rtrim", "concat", "length", "trunc", "move", "zone",
+)  # fmt: skip
 PARTS = ("year", "quarter", "month", "day", "dow", "isodow", "hour", "minute", "second")
 
 
@@ -157,7 +160,10 @@ class Arithmetic:
 
 @dataclass(frozen=True)
 class Call:
-    """One of `CALLS`; `digits` belong to round. As in SQL, least and greatest skip nulls. Letters beyond ASCII have no other case."""
+    """One of `CALLS`; `digits` belong to round. As in SQL, least and greatest skip nulls. Letters beyond ASCII have no other case.
+
+    "move" is a day or moment, a number and what is counted (`clock.STEPS`); "zone" is a moment on the clock of a time zone.
+    """
 
     word: str
     items: tuple[Expression, ...]

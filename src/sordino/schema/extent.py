@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 __all__ = [
     "EXACT",
     "HUGE",
+    "LEAST_POWER",
     "LOG_GRID",
     "TINY",
     "Extent",
@@ -27,6 +28,8 @@ __all__ = [
     "logarithm",
     "number",
     "part",
+    "power",
+    "power_step",
     "product",
     "quotient",
     "root",
@@ -193,6 +196,24 @@ def logarithm(item: Extent, refuse: Refuse) -> Extent:
     if low < TINY:
         refuse("SRD-202", "has no bounds: it may be the logarithm of zero.", "Add a constant, log(x + 1), or declare bounds above 0.")
     first, last = (math.floor(math.log(end) * LOG_GRID + 0.5) / LOG_GRID for end in (low, high))
+    return Extent("float", first, last)
+
+
+LEAST_POWER = -300.0  # of e; below, a result is nothing on any grid, and some databases would refuse it
+
+
+def power_step(item: Extent) -> float:
+    """The grid of powers of e: 2^-30 of the largest, far above the last bit, which databases round differently."""
+    return float(2.0 ** (math.frexp(math.exp(max(LEAST_POWER, item.doubles()[1])))[1] - 30))
+
+
+def power(item: Extent, refuse: Refuse) -> Extent:
+    """e to the power of a number, on a grid."""
+    low, high = (max(LEAST_POWER, end) for end in item.doubles())
+    if high > math.log(HUGE):
+        refuse("SRD-202", "has no useful bounds: it may exceed 1e150.", "Narrow them: EXP(LEAST(x, 20)), or filter: WHERE x < 20.")
+    step = power_step(item)
+    first, last = (math.floor(math.exp(end) / step + 0.5) * step for end in (low, high))
     return Extent("float", first, last)
 
 

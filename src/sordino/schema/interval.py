@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import Any, NoReturn
 
 from sordino.errors import QueryError
+from sordino.schema.clock import moved, zoned
 from sordino.schema.column import NUMBERS, Column
 from sordino.schema.expression import (
     And,
@@ -48,6 +49,7 @@ from sordino.schema.extent import (
     logarithm,
     number,
     part,
+    power,
     root,
     rounded,
     sized,
@@ -56,6 +58,7 @@ from sordino.schema.extent import (
 )
 from sordino.schema.normal import MIRRORED, NEGATED
 from sordino.schema.spelling import phrase
+from sordino.schema.text_call import TEXTS, longest, text_values
 from sordino.schema.value import as_day, as_moment, as_number, shown
 
 __all__ = [
@@ -69,7 +72,6 @@ __all__ = [
     "further",
     "narrow",
     "rebound",
-    "text_part",
     "values",
 ]
 
@@ -141,11 +143,10 @@ def values(expression: Expression) -> tuple[Any, ...] | None:
             found = [values(value) for _, value in branches] + [(None,) if otherwise is None else values(otherwise)]
             if all(item is not None for item in found):
                 return tuple(dict.fromkeys(value for item in found for value in item or ()))
-        case Call("lower" | "upper" | "substr" as word, (item, *rest)):
-            keys = values(item)
-            if keys is not None:
-                return tuple(dict.fromkeys(None if key is None else text_part(word, key, [c.value for c in rest]) for key in keys))  # type: ignore[union-attr]
-            return None
+        case Call(word) if word in TEXTS:
+            return text_values(expression, values, MOST_VALUES)
+        case Call("move", (_, _, Constant("day" | "month"))) if (found_days := extent(expression)).type == "date":
+            return days((found_days.low, found_days.high))
         case Call("trunc", (_, Constant(unit))):
             found_days = extent(expression)
             return days((found_days.low, found_days.high), unit)
@@ -159,24 +160,6 @@ def values(expression: Expression) -> tuple[Any, ...] | None:
     if kind.type == "int" and kind.high - kind.low < MOST_VALUES:
         return tuple(range(kind.low, kind.high + 1))
     return None
-
-
-LENGTHS = 10_000  # characters of a text that may be declared
-
-
-def _longest(item: Expression) -> int:
-    """The most characters a text can have, as far as its declaration says."""
-    keys = values(item)
-    if keys is not None:
-        return max([1, *(len(key) for key in keys if key is not None)])
-    return item.column.max_length if isinstance(item, Leaf) else LENGTHS
-
-
-def text_part(word: str, text: str, given: list[Any]) -> str:
-    """LOWER, UPPER and SUBSTRING of a constant, as every engine has them: only ASCII letters have another case."""
-    if word == "substr":
-        return text[given[0] - 1 : given[0] - 1 + given[1]]
-    return "".join((letter.lower() if word == "lower" else letter.upper()) if letter.isascii() else letter for letter in text)
 
 
 def days(bounds: tuple[Any, Any] | None, unit: str = "day") -> tuple[Any, ...] | None:
@@ -212,10 +195,17 @@ def extent(expression: Expression) -> Extent:
             found = sized(number(extent(item), refuse))
         case Call("sqrt", (item,)):
             found = root(number(extent(item), refuse), refuse)
-        case Call("lower" | "upper" | "substr" | "length" as word, (item, *_)):
-            if extent(item).type != "cat":
-                refuse("SRD-203", "takes a part of something that is no text.", "Use a column of text.")
-            found = Extent("int", 0, _longest(item)) if word == "length" else Extent("cat")
+        case Call(word, items) if word in TEXTS or word == "length":
+            if any(extent(item).type not in ("cat", "null") for item in (items if word == "concat" else items[:1])):
+                fix = "Use columns of text; numbers beside text are a second column: GROUP BY both."
+                refuse("SRD-203", "takes something for text that is none.", fix)
+            found = Extent("int", 0, longest(items[0], values)) if word == "length" else Extent("cat")
+        case Call("move", (item, Constant(count), Constant(step))):
+            found = moved(extent(item), count, step, refuse)
+        case Call("zone", (item, Constant(name))):
+            found = zoned(extent(item), name, refuse)
+        case Call("exp", (item,)):
+            found = power(number(extent(item), refuse), refuse)
         case Call("trunc", (item, Constant(unit))):
             found = truncated(unit, extent(item), refuse)
         case Call("ln", (item,)):
@@ -229,8 +219,8 @@ def extent(expression: Expression) -> Extent:
         case Truth():
             found = Extent("bool", 0, 1)
         case Case(branches, otherwise):
-            values = [value for _, value in branches] + ([] if otherwise is None else [otherwise])
-            found = hull([extent(value) for value in values], refuse)
+            branched = [value for _, value in branches] + ([] if otherwise is None else [otherwise])
+            found = hull([extent(value) for value in branched], refuse)
         case _:
             refuse("SRD-209", "is no expression.", "Use + - * /, CASE, CAST, a part of a date, or one of the listed functions.")
     return _fitting(found, refuse)
