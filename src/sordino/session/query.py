@@ -20,6 +20,7 @@ from sordino.plan.query_plan import Labels, labels_of
 from sordino.plan.query_plan import QueryPlan as Question
 from sordino.plan.recall import context, question, recall_key
 from sordino.plan.select import Arrangement
+from sordino.plan.unlisted import unlisted
 from sordino.privacy.number import as_delta, as_epsilon, as_positive
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
@@ -361,6 +362,8 @@ class Query(TableVerbs):
         if recorded is not None:
             return recorded.at(self.level).presented()
         plan = self.priced(epsilon=epsilon, rho=rho, delta=delta, within=within, within_rank=within_rank)
+        for said in unlisted(self.asked):
+            log.warning("sordino: %s", said)
         sealed = execute(
             plan,
             self.table.ledger,
