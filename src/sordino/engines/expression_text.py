@@ -19,7 +19,7 @@ from typing import Any
 from sordino.engines.array import text_of
 from sordino.engines.value_text import FINE, date_text, decimal_text, grid_of, id_of, moment_text, quoted, real
 from sordino.errors import QueryError
-from sordino.schema.clock import changes
+from sordino.schema.calendar import changes
 from sordino.schema.column import Column
 from sordino.schema.expression import (
     And,

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from sordino.plan.literal import chain, constant_of
 from sordino.plan.rewrite import allow, refuse
-from sordino.schema.clock import zone_of
+from sordino.schema.calendar import zone_of
 from sordino.schema.expression import Call, Constant, Expression
 from sordino.schema.value import as_number, shown
 

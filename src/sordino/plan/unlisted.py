@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from sordino.schema.column import Column
@@ -38,7 +38,7 @@ def _inside(view: View | None) -> Iterator[str]:
             yield from _inside(view.rows)
 
 
-def _said(predicates: list[Predicate | None], made: list[Expression | None], columns: Mapping[str, Column]) -> Iterator[str]:
+def _said(predicates: Sequence[Predicate | None], made: Sequence[Expression | None], columns: Mapping[str, Column]) -> Iterator[str]:
     for predicate in predicates:
         if predicate is not None:
             yield from _compared(predicate, columns)

@@ -162,7 +162,7 @@ class Arithmetic:
 class Call:
     """One of `CALLS`; `digits` belong to round. As in SQL, least and greatest skip nulls. Letters beyond ASCII have no other case.
 
-    "move" is a day or moment, a number and what is counted (`clock.STEPS`); "zone" is a moment on the clock of a time zone.
+    "move" is a day or moment, a number and what is counted (`calendar.STEPS`); "zone" is a moment on the clock of a time zone.
     """
 
     word: str

@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Any, NoReturn
 
 from sordino.errors import QueryError
-from sordino.schema.clock import moved, zoned
+from sordino.schema.calendar import moved, zoned
 from sordino.schema.column import NUMBERS, Column
 from sordino.schema.expression import (
     And,

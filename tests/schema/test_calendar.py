@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from sordino.errors import QueryError
-from sordino.schema.clock import changes, later, local, zone_of
+from sordino.schema.calendar import changes, later, local, zone_of
 from sordino.schema.column import Column
 from sordino.schema.expression import Call, Constant, Leaf
 from sordino.schema.interval import extent, values
