@@ -30,7 +30,7 @@ SELECT COUNT(*) FILTER (WHERE cost > 500) AS expensive, COUNT(*) FILTER (WHERE c
 SELECT COALESCE(diagnosis, 'unknown') AS dx, COUNT(*) FROM visits GROUP BY 1
 - SELECT ward, COUNT(*) * 1.0 / SUM(COUNT(*)) OVER () AS share FROM visits GROUP BY ward
 SELECT COUNT(DISTINCT diagnosis) FROM visits
-- SELECT sex, smoker, COUNT(*) FROM patients GROUP BY GROUPING SETS ((sex), (smoker), (sex, smoker))
+SELECT sex, smoker, COUNT(*) FROM patients GROUP BY GROUPING SETS ((sex), (smoker), (sex, smoker))
 SELECT FLOOR(age / 10) * 10 AS decade, COUNT(*) FROM patients GROUP BY FLOOR(age / 10) * 10
 SELECT CONCAT(sex, '-', CASE WHEN smoker THEN 'smoker' ELSE 'non' END) AS grp, AVG(bmi) FROM patients GROUP BY 1
 SELECT AVG(bmi) FROM patients WHERE patient_id IN (SELECT patient_id FROM visits WHERE ward = 'north' GROUP BY patient_id HAVING COUNT(*) >= 2)

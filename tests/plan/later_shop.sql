@@ -17,7 +17,7 @@ SELECT AVG(EXP(-0.1 * quantity)) FROM lines
 SELECT COUNT(*) FROM orders o JOIN customers c ON c.customer_id = o.customer_id WHERE o.placed < c.signup + INTERVAL '7 days'
 SELECT RIGHT(coupon, 2) AS pct, COUNT(*) FROM orders WHERE coupon IS NOT NULL GROUP BY 1
 SELECT country || '/' || segment AS cell, COUNT(*) FROM customers GROUP BY 1
-- SELECT channel, status, COUNT(*) FROM orders GROUP BY ROLLUP (channel, status)
+SELECT channel, status, COUNT(*) FROM orders GROUP BY ROLLUP (channel, status)
 SELECT COUNT(*) FROM orders WHERE CAST(placed AS DATE) = DATE '2024-11-29'
 - SELECT AVG(total) FROM orders TABLESAMPLE (10 PERCENT)
 SELECT APPROX_COUNT_DISTINCT(customer_id) FROM orders
