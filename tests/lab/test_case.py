@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from sordino.errors import QueryError
-from sordino.lab.case import FEWEST, NO_POWER, QUICK, UNKNOWN, Effort, listed, louder, mechanism_cases, powered, sampled
-from sordino.mechanisms import Laplace, LaplaceHistogram, TwoCoins
+from sordino.lab.case import FEWEST, NO_POWER, QUICK, UNKNOWN, Effort, _trace_all, listed, louder, mechanism_cases, powered, sampled
+from sordino.lab.specimen import variant
+from sordino.mechanisms import Laplace, LaplaceHistogram, ProposeLadder, TwoCoins
 
 SMALL = Effort(seconds=0.02, most=5_000, epsilons=(Fraction(1),))
 
@@ -72,3 +73,9 @@ def test_the_twin_of_a_coin_without_a_price_has_its_odds_squared():
     assert louder(TwoCoins()).certificate().check().epsilon == pytest.approx(2 * np.log(3))
     found = {case.method: case.run(SMALL) for case in mechanism_cases(SMALL) if case.subject == "TwoCoins()"}
     assert all(found[method]["twin"] for method in ("certificate", "pathwise", "exact"))
+
+
+def test_a_ladder_of_proposals_at_twice_its_price_is_caught():
+    for example in ProposeLadder.examples():
+        found = _trace_all(variant(example, Fraction(1), narrow=False), QUICK)
+        assert found["twin"], found

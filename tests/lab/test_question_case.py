@@ -2,6 +2,8 @@
 
 from functools import partial
 
+import pytest
+
 from sordino.lab import question_case
 from sordino.lab.case import QUICK, UNKNOWN, Effort
 from sordino.lab.question import PAIRS, TABLE_KINDS, Question
@@ -55,3 +57,18 @@ def test_a_question_is_asked_of_every_kind_and_pair(monkeypatch):
     assert sum(case.run(QUICK) == {"verdict": UNKNOWN, "witness": "nobody knows"} for case in found if case.subject == "odd") == 4
     certificate = partial(question_case._certify, Question("count"), TABLE_KINDS[0])
     assert certificate(QUICK)["verdict"] == "consistent"
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "way", "pair"),
+    [
+        ("aggregate", ", by public keys", None, 1),
+        ("apply a count over two columns of one's own", "", None, 0),
+        ("apply a count over two columns of one's own", ", by public keys", "laplace", 0),
+        ("apply a maximum of one's own", "", "ladder", len(PAIRS) - 2),
+        ("apply a maximum of one's own", ", by public keys", "ladder", len(PAIRS) - 1),
+    ],
+)
+def test_a_function_of_ones_own_drawn_at_twice_its_price_is_caught(name, place, way, pair):
+    found = question_case._trace(Question(name, place, way), TABLE_KINDS[1], pair)
+    assert found["twin"], found

@@ -34,7 +34,7 @@ __all__ = ["World", "check_mechanism", "check_statistic", "covered", "traced"]
 
 LISTED = 1_000  # outcomes of a small world
 TRIALS = 20_000
-USUAL = 9  # pairs of tables of thirty people, or of nobody
+USUAL, ROTATED = 9, 17  # pairs of tables of thirty people, or of nobody; up to which tables of other sizes take turns
 TIGHT = 1.05  # slack beyond this has a reason, or is a mistake
 DELTA = Fraction(1, 50)
 FILTERED = ", where"
@@ -184,7 +184,7 @@ def covered(turn: int, *, thorough: bool = False, stride: int = 1) -> Iterator[t
         fitting = [pair for pair in PAIRS[:USUAL] if pair.fits(kind)]
         yield kind, fitting[(i + turn) % len(fitting)]
         if kind.relation == "add_remove" and kind.rows == kind.groups:  # tables of other sizes, for somebody with a row in each group
-            yield kind, PAIRS[USUAL:][(i + turn) % (len(PAIRS) - USUAL)]
+            yield kind, PAIRS[USUAL:ROTATED][(i + turn) % (ROTATED - USUAL)]
 
 
 def check_statistic(

@@ -15,8 +15,6 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
-
 from sordino import statistics
 from sordino.errors import QueryError
 from sordino.session.query import Query
@@ -45,6 +43,7 @@ MIDDLE = {"income": 500_000.0, "age": 60, "ok": True, "born": "1985-06-30", "job
 BOTTOM = {"income": 0.0, "age": 0, "ok": False, "born": "1950-01-01", "job": "c"}
 UNDER_TOP = {"income": 999_999.9999, "age": 119, "ok": True, "born": "2020-12-30", "job": "d"}
 OVER_BOTTOM = {"income": 0.0001, "age": 1, "ok": False, "born": "1950-01-02", "job": "e"}
+OVER_MIDDLE = {"income": 501_000.0, "age": 61, "ok": True, "born": "1985-07-02", "job": "b"}  # the top is just under half the range away
 PROPOSE = {"income": 100_000, "age": 12, "born": 2_000}  # bounds on the local sensitivity for a test to try
 PROPOSED = {"income": 100_000.0, "age": 12, "ok": True, "born": "1955-06-24", "job": "f"}  # so far from the bottom
 CELLS = (("z0", "f"), ("z1", "m"), ("z2", "x"))
@@ -142,6 +141,9 @@ PAIRS = (
     TablePair("twelve just over the bottom or at the top, somebody at the bottom", (OVER_BOTTOM, HIGHEST), (BOTTOM,), people=12),
     TablePair("fifty at the bottom or just under the top, somebody at the top", (BOTTOM, UNDER_TOP), (HIGHEST,), people=50),
     TablePair("ninety at the bottom or just under the top, somebody at the top", (BOTTOM, UNDER_TOP), (HIGHEST,), people=90),
+    # for a ladder of proposals: as far from where the largest fails as passes at twice the price, alone and in three groups
+    TablePair("eight just over the middle, somebody at the top", (OVER_MIDDLE,), (HIGHEST,), people=8),
+    TablePair("twenty-five just over the middle, somebody at the top", (OVER_MIDDLE,), (HIGHEST,), people=25),
 )
 
 
@@ -188,14 +190,20 @@ rich = statistics.statistic(sensitivity=1, bounds=(0, TOP))(lambda x: int((x > T
 largest = statistics.statistic(bounds=(0, TOP))(lambda x: float(x.max()) if len(x) else 0.0)
 # whoever comes is at most at the top, and k + 1 who leave uncover the (k + 2)nd largest
 largest.sensitivity_at(lambda x, k: TOP - (sorted(x)[-k - 2] if len(x) > k + 1 else 0))
-both = statistics.statistic(columns=("income", "age"), sensitivity=1, range=(0, 100), points=11)(
-    lambda rows: int((rows["income"] > 10_000 * rows["age"]).sum())
+both = statistics.statistic(columns=("income", "age"), sensitivity=1, range=(0, 100), points=101)(
+    lambda rows: int((rows["income"] > 8_000 * rows["age"]).sum())  # so that whoever is at the top counts
 )
-both.distance_to(lambda rows, y: abs(int((rows["income"] > 10_000 * rows["age"]).sum()) - int(y)))
+both.distance_to(lambda rows, y: abs(int((rows["income"] > 8_000 * rows["age"]).sum()) - round(y)))
+
+
+def moody(x: Any) -> float:
+    """Nobody can bound it: 0 if anybody has nothing, otherwise 1, or far more where three rows are left over by fives."""
+    return 0.0 if x.min() == 0 else float(TOP) if len(x) % 5 == 3 else 1.0
+
 
 Call = tuple[Any, tuple[Any, ...], dict[str, Any]]  # a statistic by its name or class, its parameters, those with names
 EXAMPLES: dict[str, tuple[tuple[str, tuple[Any, ...], dict[str, Any]], ...]] = {
-    "aggregate": (("", (np.median, "income"), {"range": (0, TOP), "parts": 3}),),
+    "aggregate": (("", (moody, "income"), {"range": (0, TOP), "parts": 3}),),
     "apply": (
         (" a count of one's own", (rich, "income"), {}),
         (" a maximum of one's own", (largest, "income"), {}),

@@ -251,6 +251,11 @@ def _proposed(mechanism: Any) -> Iterator[Specimen]:
         rows = [0] * size + [math.floor(mechanism.propose)] * size
         yield Specimen(f"median, {size} at either end of the proposed step", rows, [*rows, rows[-1]], options)
         yield Specimen(f"median, {size} at either end of the proposed step, one beyond", rows, [*rows, 2 * rows[-1]], options)
+    if hasattr(mechanism, "ladder"):  # the last proposal is half as far from its end as passes at this price, all others are too small
+        last = math.floor(max(bound for bound in mechanism.ladder if 2 * bound <= WIDE))
+        for size in range(mechanism.threshold // 4, mechanism.threshold // 4 + 3):
+            rows = [0] * size + [last] * size
+            yield Specimen(f"median, {size} at either end of the last step that fits", rows, [*rows, last], options)
 
 
 def _resolution(mechanism: Any) -> Fraction:
