@@ -28,6 +28,7 @@ from sordino.mechanisms import (
     NoisyDescent,
     NoisyMax,
     NormalEquations,
+    ObjectivePerturbation,
     PartitionSelection,
     PermuteAndFlip,
     ProposeLadder,
@@ -108,6 +109,8 @@ MAKERS = {
     "MomentMatrix, replace": lambda e: MomentMatrix(e, SMALL, 4, "replace", 3),
     "BoostedRegression, replace": lambda e: BoostedRegression(e, SMALL, 4, relation="replace", max_rows=3),
     "NoisyDescent": lambda e: NoisyDescent(e, dimension=3),
+    "ObjectivePerturbation": lambda e: ObjectivePerturbation(e, SMALL, 11),
+    "ObjectivePerturbation, replace": lambda e: ObjectivePerturbation(e, SMALL, 3, "replace", 3),
     "NoisyDescent, Gaussian": lambda e: NoisyDescent(e, SMALL, 80, dimension=65, loss="logistic"),
     "NoisyDescent, replace": lambda e: NoisyDescent(e, SMALL, 10, size=100, relation="replace"),
     "RankExponential": lambda e: RankExponential(e, high=2**44, rank=9),
@@ -238,6 +241,8 @@ WRONG = {
     "stretch": [0, -1, math.nan, True, None],
     "question": [1, "x", Gram(())],
     "terms": [1, "x", ()],
+    "columns": [1, "x", ()],
+    "widths": [1, "x", ()],
     "required": [1, None],
     "bound": [0, -1, math.nan, True, None],
     "rate": [0, -1, math.nan, True, None],
@@ -277,6 +282,7 @@ GOOD = {
     LogisticRegression: {"delta": SMALL},
     MultinomialRegression: {"delta": SMALL},
     MRegression: {"delta": SMALL},
+    ObjectivePerturbation: {"delta": SMALL},
     NoisyDescent: {},
 }
 

@@ -30,6 +30,7 @@ from sordino.mechanisms import (
     NoisyDescent,
     NoisyMax,
     NormalEquations,
+    ObjectivePerturbation,
     PartitionSelection,
     PermuteAndFlip,
     ProposeLadder,
@@ -68,6 +69,14 @@ def quieter(parent, name="scale"):
         return tuple(part * FIFTH for part in value) if isinstance(value, tuple) else value * FIFTH
 
     return type(f"Quieter{parent.__name__}", (parent,), {name: property(less)})
+
+
+class SmallPenalty(ObjectivePerturbation):
+    """Minimises with four fifths of the penalty its noise was chosen for."""
+
+    @property
+    def penalty(self):
+        return self.settings[0] * 0.8
 
 
 class BiasedCoins(TwoCoins):
@@ -234,6 +243,9 @@ BY_CERTIFICATE = [
     quieter(LeastSquares, "scales")(1, 0, 3),
     quieter(MultinomialRegression, "scales")(1, SMALL, 3),
     quieter(MRegression, "scales")(1, SMALL, 3),
+    quieter(ObjectivePerturbation, "deviation")(1, SMALL, 3),
+    quieter(ObjectivePerturbation, "counting")(1, SMALL, 3),
+    SmallPenalty(1, SMALL, 3),
     quieter(NoisyDescent, "scales")(1),
     quieter(NoisyDescent, "scales")(1, SMALL, loss="logistic"),
 ]

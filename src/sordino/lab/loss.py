@@ -22,7 +22,7 @@ from sordino.privacy.pld import PrivacyLoss, of_laws
 from sordino.privacy.sphere import PlacedVector
 from sordino.privacy.witness import Finite
 
-__all__ = ["NOTHING", "PathLoss", "between", "composed", "listed", "mass_upto", "merged"]
+__all__ = ["NOTHING", "PathLoss", "between", "cells", "composed", "listed", "mass_upto", "merged", "together"]
 
 Floats = NDArray[np.float64]
 Pair = tuple[Floats, Floats]  # the probabilities of the same outcomes under both laws
@@ -147,11 +147,11 @@ def _binned(law: Any, a: float, b: float, s: float, t: float) -> Pair:
     """Two placed laws on common intervals, cut where either has a round quantile: merging outcomes tells nothing new."""
     base = min(a, b)
     ends = np.unique(np.concatenate([(a - base) + s * law.quantile(LEVELS), (b - base) + t * law.quantile(LEVELS), [a - base, b - base]]))
-    p, q = (_between(law, (ends - (place - base)) / scale) for place, scale in ((a, s), (b, t)))
+    p, q = (cells(law, (ends - (place - base)) / scale) for place, scale in ((a, s), (b, t)))
     return p, q
 
 
-def _between(law: Any, z: Floats) -> Floats:
+def cells(law: Any, z: Floats) -> Floats:
     """The masses of the intervals cut at z, exact in both tails."""
     left, right = np.append(-np.inf, z), np.append(z, np.inf)
     above = law.tail(np.maximum(left, 0)) - law.tail(np.maximum(right, 0))

@@ -14,10 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino.lab.loss import NOTHING, PathLoss, between, listed, mass_upto, merged, together
+from sordino.lab.told_minimum import ToldMinimum
 from sordino.lab.world import Listing, listing
 from sordino.mechanisms.above_threshold import AboveThreshold
 from sordino.mechanisms.joint_exponential import JointExponential
 from sordino.mechanisms.joint_top import JointTop
+from sordino.mechanisms.objective_perturbation import ObjectivePerturbation
 from sordino.mechanisms.partition_selection import PartitionSelection
 from sordino.mechanisms.propose_ladder import ProposeLadder
 from sordino.mechanisms.propose_test_release import FINE, ProposeTestRelease
@@ -398,6 +400,12 @@ class _CellTree:
         return float(np.logaddexp(math.log1p(-self.anywhere) + chance + orders - spread, even))
 
 
+def _minimised(mechanism: ObjectivePerturbation, one: Ask, other: Ask) -> Told:
+    """The same number of rows and no pull on both sides. What is told: the number, and the minimum, by its density."""
+    rule = ToldMinimum(mechanism, one, other)
+    return Told(rule.pin, rule.loss)
+
+
 def _inside(spans: Sequence[tuple[int, int]], ends: list[int]) -> Iterator[tuple[int, ...]]:
     """Tuples in these cells, a point for every piece that the other side's cells cut out of each: a few of them."""
     pieces = []
@@ -416,6 +424,7 @@ RULES: dict[type, Callable[[Any, Ask, Ask], Told]] = {
     ProposeLadder: _laddered,
     JointExponential: _joint,
     JointTop: _sequences,
+    ObjectivePerturbation: _minimised,
     StableMode: _listed,
     Stability: _listed,
 }

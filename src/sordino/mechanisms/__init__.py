@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from sordino.mechanisms.noisy_descent import NoisyDescent
     from sordino.mechanisms.noisy_max import NoisyMax
     from sordino.mechanisms.normal_equations import NormalEquations
+    from sordino.mechanisms.objective_perturbation import ObjectivePerturbation
     from sordino.mechanisms.partition_selection import PartitionSelection
     from sordino.mechanisms.permute_and_flip import PermuteAndFlip
     from sordino.mechanisms.propose_ladder import ProposeLadder
@@ -62,6 +63,7 @@ __all__ = [
     "NoisyDescent",
     "NoisyMax",
     "NormalEquations",
+    "ObjectivePerturbation",
     "PartitionSelection",
     "PermuteAndFlip",
     "ProposeLadder",

@@ -20,6 +20,7 @@ from sordino.models.box import Box, as_numbers
 from sordino.schema.frame import Frame
 from sordino.summaries.moment import ONE
 from sordino.summaries.product import Asked, answer, quantised
+from sordino.summaries.records import Records, of_coordinates
 from sordino.summaries.request import Request, Window
 from sordino.summaries.totals import rank_window
 
@@ -164,6 +165,8 @@ class BoundedRows:
     def ask(self, request: Any) -> Any:
         if isinstance(request, Asked):
             return answer(self.rows, request)
+        if isinstance(request, Records):
+            return of_coordinates(self.rows)
         if isinstance(request, Pairs | LeftOver):
             whole = self.rows[~np.isnan(self.rows).any(axis=1)]
             x, y = whole[:, 1], whole[:, -1]

@@ -26,6 +26,7 @@ from sordino.session.release import Paid, Release
 from sordino.summaries import Counts, Draw, KeyWeights, Near, Nearness, RankWindow, Rung, Scores, Stair, Tally, Value
 from sordino.summaries.moment import ONE, Gradient, Gram, Lengths, Outer
 from sordino.summaries.product import answer, quantised
+from sordino.summaries.records import Records, of_coordinates
 from sordino.summaries.request import weight_of
 from sordino.summaries.totals import Sorted, Values, rank_window
 
@@ -66,6 +67,8 @@ class Owned:
                 return Sorted(x, len(x))
             case Gram() | Gradient() | Lengths() | Outer():
                 return answer(_coordinates(self.data, len(request.terms)), request)
+            case Records():
+                return of_coordinates(_coordinates(self.data, len(request.columns)))
             case Stair():
                 return self.data if isinstance(self.data, Rung) else self._rung(request.beta)
             case Nearness():

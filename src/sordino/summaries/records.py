@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sordino.summaries.moment import ONE
 from sordino.summaries.request import Hidden, Request
 from sordino.summaries.totals import MOST_ROWS
 
-__all__ = ["Matrix", "Records", "in_order", "in_parts"]
+__all__ = ["Matrix", "Records", "in_order", "in_parts", "of_coordinates"]
 
 Integers = NDArray[np.int64]
 
@@ -60,6 +61,16 @@ class Matrix(Hidden):
 def in_order(values: Integers) -> Matrix:
     """Rows in any order, as an answer."""
     return Matrix(values[np.lexsort(values.T[::-1])], len(values), np.empty(0, np.int64))
+
+
+def of_coordinates(rows: NDArray[np.float64]) -> Iterator[Matrix]:
+    """Whole coordinates behind a constant, as the one group of an answer: features in steps above -1, a target of 0 or 1 last.
+
+    Rows that are held in memory already fit, so all of them stay.
+    """
+    whole = rows[~np.isnan(rows).any(axis=1)]
+    target = (whole[:, -1:] > 0).astype(np.int64)
+    return iter([in_order(np.column_stack([whole[:, 1:-1].astype(np.int64) + ONE, target]))])
 
 
 def in_parts(values: Integers, hashes: Integers, request: Records) -> Matrix:
