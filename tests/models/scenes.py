@@ -27,6 +27,7 @@ def models(epsilon: float = 1, **more: Any) -> dict[str, Any]:
         "theil_sen": (pairs, X[:, :1], Y),
         "huber": (PrivateHuberRegressor(epsilon=epsilon, **BOX, rounds=3, **more), X, Y),
         "logistic": (PrivateLogisticRegression(epsilon=epsilon, **logistic), X, LABELS),
+        "objective": (PrivateLogisticRegression(epsilon=epsilon, method="objective", **logistic), X, LABELS),
         "uncapped logistic": (PrivateLogisticRegression(epsilon=epsilon, cap=False, **logistic), X, LABELS),
     }
 

@@ -119,6 +119,13 @@ def test_what_no_method_takes_is_refused(opened, text):
     assert not caught.value.spent
 
 
+def test_a_minimum_whose_time_depends_on_the_rows_is_for_the_library(opened):
+    text = '{"table": "admissions", "ask": {"verb": "logistic", "given": ["sex ~ age"], "named": {"method": "objective"}}}'
+    with pytest.raises(QueryError, match="leave at public times"):
+        asked(opened, text)
+    assert asked(opened, text.replace("objective", "auto")).key()
+
+
 def test_a_call_is_planned_paid_and_recalled_over_http(hall):
     token = hall.token()
     call = {"table": "admissions", "where": ["age >= 18"], "ask": {"verb": "trimmed_mean", "given": ["cost"], "named": {"trim": "0.1"}}}

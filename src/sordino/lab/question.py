@@ -218,6 +218,7 @@ EXAMPLES: dict[str, tuple[tuple[str, tuple[Any, ...], dict[str, Any]], ...]] = {
         (" by Huber's loss", ("income ~ age",), {"loss": "huber"}),
         (" by logistic loss", ("ok ~ age",), {"loss": "logistic"}),
         (" of several classes", ("sex ~ age",), {"loss": "logistic"}),
+        (" by objective perturbation", ("ok ~ age",), {"loss": "logistic", "method": "objective"}),
     ),
     "m_regress": (("", ("income ~ age",), {}), (" of a falling psi", ("income ~ age",), {"psi": "tukey"})),
     "std": (("", ("age",), {}),),

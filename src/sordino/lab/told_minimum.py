@@ -19,8 +19,8 @@ from sordino.summaries import Ask
 __all__ = ["PulledMinimum", "ToldMinimum", "minimum_loss"]
 
 Floats = NDArray[np.float64]
-CELLS = 300  # along the direction in which the neighbours pull apart
-ACROSS = 20  # points for all other directions together
+CELLS = 240  # along the direction in which the neighbours pull apart
+ACROSS = 16  # points for all other directions together
 PASSES, HALVINGS = 200, 30
 
 
@@ -101,8 +101,10 @@ def minimum_loss(one: PulledMinimum, other: PulledMinimum) -> PathLoss:
         edges = np.sort(np.concatenate([side.minima(-z[:, None] * side.deviation) for side in (one, other)]), axis=0)
         return listed(*(cells(GaussianLaw(), side.slope(edges)[:, 0] / side.deviation) for side in (one, other)))
     basis = np.linalg.qr(np.column_stack([apart / long if long > 0 else np.eye(d)[0], np.eye(d)]))[0][:, :d]
-    across = np.random.default_rng(0).normal(size=(ACROSS // 2, d - 1))
-    across = np.concatenate([across, -across])
+    across = GaussianLaw().quantile((np.arange(ACROSS) + 0.5) / ACROSS)[:, None]
+    if d > 2:
+        half = np.random.default_rng(0).normal(size=(ACROSS // 2, d - 1))
+        across = np.concatenate([half, -half])
     middles = np.concatenate([[z[0]], (z[1:] + z[:-1]) / 2, [z[-1]]])
     mass = np.repeat(cells(GaussianLaw(), z), len(across)) / len(across)
     pulls = np.concatenate([np.repeat(middles, len(across))[:, None], np.tile(across, (len(middles), 1))], axis=1) @ basis.T

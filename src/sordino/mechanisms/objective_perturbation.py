@@ -36,6 +36,7 @@ Floats = NDArray[np.float64]
 COUNT, LAST = Fraction(1, 100), Fraction(1, 50)  # shares of epsilon: how many rows there are, and the noise around the minimum
 RARE = Fraction(1, 100)  # of delta, for each of them
 NEAR = 2.0**-44  # the length of a gradient that counts as none, in units of what its rounding errors grow with
+BITS = 36  # of the deviation of the pull, in the units it is drawn in
 FAR = 64  # deviations beyond which the pull is cut
 BELIEVED = 1.5  # length of the coefficients the penalty is chosen for
 FARTHEST = 2**61  # steps
@@ -59,7 +60,8 @@ class ObjectivePerturbation:
     Theorem. Let b have deviation s in each of d coordinates, |x| <= R = sqrt d, mu = R/s. If one row comes or goes, the exact minimum is
     (e, delta)-DP with delta = G(mu, e - ln(1 + R^2/4L)), G(m, e) = Phi(m/2 - e/m) - e^e Phi(-m/2 - e/m). If K rows come or go, m of them
     at most on one side, delta = sum_k C(K, k) G(k mu, e'), or K G(K mu, e') where e' >= (K mu)^2/2, with e' = e - r ln(1 + m R^2/4rL),
-    r = min(m, d).
+    r = min(m, d). What is released is a point within a certified near/L of it with Gaussian noise of deviation 2 near/(L mu_2) around it,
+    which adds (e_2, G(mu_2, e_2)), near following from a drawn number of rows, which adds e_0 and the chance that there are more.
     Proof. F(t) = sum l'(x_i't) x_i + L t is one to one and b = -F(t), so t has the density phi(F(t)) det F'(t). Rows that come add
     g = sum l'_j x_j to F, those that go take it away. From either side the loss is (|g|^2 +- 2 b'g)/2s^2 plus the logarithm of the
     determinants' ratio, and b is Gaussian on the side that is drawn from. All l'_j have a sign that follows from y_j alone: with v_j the
@@ -67,12 +69,11 @@ class ObjectivePerturbation:
     a set of the v_j, which does not depend on b: the loss of a Gaussian moved by at most k mu, k the rows in the set. The hockey stick
     of a maximum is at most their sum, and for one row there is one set. (With z_j the pulls along v_j all of them are at most
     (K mu)^2/2 + K mu max(z_j)+: the second form.) The determinant: rows that go lower it; those that come multiply it by
-    det(1 + A^-1/2 M A^-1/2), A >= L, M of rank r and trace at most m R^2/4 because l'' <= 1/4. QED
-    What is released is near the minimum t*, not on it: the gradient of the point found is at most `near` long, b's rounding included,
-    whatever the rows (`minimum`), so it is within near/L of t*. Given t* both sides draw Gaussian noise around two points at most
-    2 near/L apart, rounding aside: (e_2, delta_2)-DP. near follows from a drawn number of rows, e_0-DP, and holds but for delta_0.
-    The sums of all three are what is paid (Chaudhuri, Monteleoni and Sarwate 2011; Kifer, Smith and Thakurta 2012; Iyengar et al. 2019;
-    Redberg, Koskela and Wang 2023 have 2 G for losses whose derivative may change its sign).
+    det(1 + A^-1/2 M A^-1/2), A >= L, M of rank r and trace at most m R^2/4 because l'' <= 1/4. Given the minimum, both sides draw noise
+    around points at most 2 near/L apart: the gradient of the point found is at most near long whatever the rows (`minimum`), b's
+    rounding included, and the objective is L-strongly convex. The parts compose adaptively, by sums. QED
+    (Chaudhuri, Monteleoni and Sarwate 2011; Kifer, Smith and Thakurta 2012; Iyengar et al. 2019; Redberg, Koskela and Wang 2023 have 2 G,
+    for losses whose derivative may change its sign.)
     """
 
     epsilon: Fraction
@@ -131,7 +132,7 @@ class ObjectivePerturbation:
     @property
     def unit(self) -> float:
         """b is drawn in whole multiples of this power of two."""
-        return 2.0 ** (math.frexp(self.deviation)[1] - 46)
+        return 2.0 ** (math.frexp(self.deviation)[1] - BITS)
 
     @property
     def pulling(self) -> Fraction:
@@ -151,9 +152,9 @@ class ObjectivePerturbation:
         )
 
     def near(self, rows: int) -> float:
-        """The length of a gradient that counts as none where there are at most so many rows: far above what rounding can do."""
+        """The length of a gradient that counts as none where there are at most so many rows: far above what rounding, b's too, can do."""
         d = math.sqrt(self.dimension)
-        return d * NEAR * (rows + FAR * self.deviation * d + self.penalty + 1)
+        return d * (NEAR * (rows + FAR * self.deviation * d + self.penalty + 1) + 2 * self.unit)
 
     def apart(self, rows: int) -> tuple[float, float]:
         """How far two points found for one minimum can lie apart where so many rows were drawn, in units, and the unit, a power of two."""
@@ -183,9 +184,8 @@ class ObjectivePerturbation:
         return min(1.0, several(mu, rest, self.moved) + around + more)
 
     def certificate(self) -> Certificate:
-        why = "the worst rows of the noise and of the determinant are counted together; that no table has both is not proved"
         unit = f"one unit is at most {self.max_rows} rows in [-1, 1]"
-        return claim(self, Cost.approximate(self.epsilon, self.delta), Closed(self.hockey), assumes=unit, loose=why)
+        return claim(self, Cost.approximate(self.epsilon, self.delta), Closed(self.hockey), assumes=unit)
 
     def counted(self, ask: Ask) -> int:
         """How many complete rows there are."""

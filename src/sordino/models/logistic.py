@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from sordino.errors import QueryError
 from sordino.mechanisms.logistic_regression import LogisticRegression
 from sordino.mechanisms.multinomial_regression import MOST, MultinomialRegression
+from sordino.mechanisms.objective_perturbation import ObjectivePerturbation
 from sordino.models.box import Box
 from sordino.models.estimator import LEVEL, Private
 from sordino.models.rows import ModelRows
-from sordino.models.way import Odds, Way
+from sordino.models.way import Odds, Pulled, Way
 from sordino.privacy.number import as_delta, as_epsilon, shown
+from sordino.statistics.regression_objective import METHODS
 
 __all__ = ["PrivateLogisticRegression"]
 
@@ -28,6 +31,8 @@ class PrivateLogisticRegression(ClassifierMixin, Private):  # type: ignore[misc]
 
     classes    the labels, (negative, positive) or up to ten, from public knowledge; rows with any other label drop out
     delta      0: Laplace noise, which grows with the number of features and not with its root; better for very few features only
+    method     "auto": gradients in rounds, pooled, with intervals; "objective": objective perturbation of two classes, one point that is
+               shrunk towards zero, without an interval; it needs a delta
     cap        True: rows longer than a privately drawn cap count less, which lowers the noise and moves no coefficient where the model
                holds; False: the plain maximum likelihood, whatever holds
 
@@ -39,10 +44,11 @@ class PrivateLogisticRegression(ClassifierMixin, Private):  # type: ignore[misc]
 
     def __init__(
         self, *, epsilon: Any = None, delta: Any = 1e-6, bounds_X: Any = None, classes: Any = None, relation: str = "add_remove",
-        ledger: Any = None, size: Any = None, cap: bool = True, fits: Any = None,
+        ledger: Any = None, size: Any = None, cap: bool = True, fits: Any = None, method: str = "auto",
     ) -> None:  # fmt: skip
         self.epsilon, self.delta, self.bounds_X, self.classes = epsilon, delta, bounds_X, classes
         self.relation, self.ledger, self.size, self.cap, self.fits = relation, ledger, size, cap, fits
+        self.method = method
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -63,15 +69,28 @@ class PrivateLogisticRegression(ClassifierMixin, Private):  # type: ignore[misc]
         return ModelRows(features, target, box, classes=self._labels())
 
     def _facts(self) -> dict[str, Any]:
-        return {"classes": [shown(label) for label in self._labels()]}
+        pulled = {"estimate": "a point without an interval, shrunk towards zero"} if self.method == "objective" else {}
+        return {"classes": [shown(label) for label in self._labels()], **pulled}
 
     def _way(self, features: int) -> Way:
         epsilon, delta = as_epsilon(self.epsilon), as_delta(self.delta, zero=True)
         many = len(self._labels())
+        if self.method not in METHODS:
+            raise QueryError("SRD-106", f"method {shown(self.method)} is unknown.", f"Use one of {', '.join(METHODS)}.")
+        if self.method == "objective":
+            return self._pulled(epsilon, delta, features, many)
         if many > 2:
             several = MultinomialRegression(epsilon, delta, features + 1, self.relation, capped=self.cap, classes=many)
             return Odds(several, "MultinomialRegression")
         return Odds(LogisticRegression(epsilon, delta, features + 1, self.relation, capped=self.cap))
+
+    def _pulled(self, epsilon: Fraction, delta: Fraction, features: int, many: int) -> Way:
+        if many > 2:
+            raise QueryError("SRD-103", f"objective perturbation knows two classes, not {many}.", 'Use method="auto".')
+        if not delta:
+            fix = 'Give delta=1e-6; without one method="auto" has Laplace noise.'
+            raise QueryError("SRD-102", 'method "objective" has a Gaussian pull, which needs a delta.', fix)
+        return Pulled(ObjectivePerturbation(epsilon, delta, features + 1, self.relation))
 
     def _back(self) -> tuple[Floats, float]:
         """With several classes: every class's line, intercept first, from the coordinates of all but the first against it."""

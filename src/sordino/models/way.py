@@ -16,6 +16,7 @@ from sordino.mechanisms.estimate import Estimate
 from sordino.mechanisms.least_squares import LeastSquares
 from sordino.mechanisms.logistic_regression import LogisticRegression
 from sordino.mechanisms.normal_equations import NormalEquations, columns, solved
+from sordino.mechanisms.objective_perturbation import ObjectivePerturbation
 from sordino.mechanisms.quantile_exponential import QuantileExponential
 from sordino.mechanisms.smooth_vector import SmoothVector
 from sordino.models.rows import FARTHEST, STEP, LeftOver, Pairs
@@ -27,7 +28,7 @@ from sordino.sensitivity.scale import ScaleLadder
 from sordino.summaries import Ask, Draw, Held, Rung
 from sordino.summaries.moment import ONE, Gram
 
-__all__ = ["Boosted", "EquationsWay", "Odds", "SmoothRidge", "Squares", "TheilSen", "Way"]
+__all__ = ["Boosted", "EquationsWay", "Odds", "Pulled", "SmoothRidge", "Squares", "TheilSen", "Way"]
 
 Found = Mapping[str, Any]  # theta, and where the noise has a public scale the estimate or the margin
 
@@ -105,6 +106,18 @@ class Odds(_Single):
 
     def converse(self, ask: Ask, draw: Draw) -> Found:
         return _found(self.mechanism.release(ask, draw))
+
+
+@dataclass(frozen=True)
+class Pulled(_Single):
+    """Logistic regression as the minimum of a penalised loss with a random linear term: a point without an interval."""
+
+    mechanism: ObjectivePerturbation
+    name: str = "ObjectivePerturbation"
+
+    def converse(self, ask: Ask, draw: Draw) -> Found:
+        found = self.mechanism.release(ask, draw)
+        return {"theta": found.theta, "penalty": found.penalty}
 
 
 @dataclass(frozen=True)

@@ -143,6 +143,9 @@ def _made(table: Any, call: CallBody) -> Query:
                 *map(_plain, call.ask.given), **{n: _plain(v) for n, v in call.ask.named.items()}
             ).query
             return held
+        if call.ask.named.get("method") == "objective":
+            why = "how long its minimum takes depends on the rows, and answers here leave at public times"
+            raise QueryError("SRD-208", f'method="objective" is for the library: {why}.', "Leave method= out.")
         found: Query = getattr(table, call.ask.verb)(*map(_plain, call.ask.given), **{n: _plain(v) for n, v in call.ask.named.items()})
         return found
     parts: Mapping[str, CallPart] = call.agg or {}

@@ -54,7 +54,7 @@ def about_plan(plan: Settled, query: Query) -> str:
     asked = plan.facts["question"]
     facts = {**plan.facts, "question": {**asked, "statistics": {label: asked["statistics"][name] for label, name in names.items()}}}
     steps = {label: plan.steps.get(drawn[name]) for label, name in names.items()}
-    covers = {label: step.covers for label, step in steps.items() if step is not None and step.bar != "none" and step.covers}
+    covers = {label: step.covers for label, step in steps.items() if step is not None and step.covers}
     bars = {label: _kind(plan.bar_of(drawn[name])) for label, name in names.items()}
     counted = {label for label, step in steps.items() if getattr(step, "counting", None) is not None}
     hidden = {} if plan.plan.keys is None else {"withheld": plan.plan.keys.withheld}
@@ -321,8 +321,8 @@ def _covered(facts: Mapping[str, Any], bars: Mapping[str, str], kind: str, level
     covers = facts.get("bar about") or {}
     for name, what in covers.items():
         said = facts["question"]["statistics"].get(name, {})
-        if name in bars and bars[name] != "none" and said.get("statistic") != "mean":
-            out.append(f"{f'{name}: ' if len(bars) > 1 else ''}it is about {what}")
+        if name in bars and said.get("statistic") != "mean":
+            out.append(f"{f'{name}: ' if len(bars) > 1 else ''}it is {'' if bars[name] == 'none' else 'about '}{what}")
     return out
 
 

@@ -121,6 +121,10 @@ QUARTILES = (0.25, 0.5, 0.75)
 def total(release: Release, level: float) -> tuple[Any, Any]:
     """The answer less all but the (1 - level)/2 extreme errors on either side; see `simulated` for what that covers."""
     asked = None if release.query is None else release.query.asked.statistics.get(release.names[0])
+    if isinstance(asked, Regression) and asked.method == "objective":
+        raise QueryError(
+            "SRD-105", "this regression is a point without an interval.", "Ask without method= for coefficients with intervals."
+        )
     if isinstance(asked, Regression) and len(release.names) == 1 and not release.grouped and asked.loss != "huber":
         found: tuple[Any, Any] = release.query.interval(release, level, population=True)
         return found

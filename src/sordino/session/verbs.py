@@ -129,13 +129,16 @@ class Verbs(Generic[Q]):
         """Counts by value or by bin of a column; with `ranges` drawn so that ranges of bins have little noise. See `Release.between`."""
         return self._ask(statistics.histogram(column, bins=bins, keys=keys, ranges=ranges))
 
-    def regress(self, formula: str, *, loss: str = "squares") -> Q:
+    def regress(self, formula: str, *, loss: str = "squares", method: str = "auto") -> Q:
         """The coefficients of a linear predictor, such as "cost ~ age + C(sex)"; loss "squares", "huber" or, for a bool, "logistic"."""
-        return self._ask(statistics.regress(formula, self._declared(), loss=loss))
+        return self._ask(statistics.regress(formula, self._declared(), loss=loss, method=method))
 
-    def logistic(self, formula: str) -> Q:
-        """Logistic regression: the log odds of a bool, or of a column's public keys against the first, as in "smoker ~ age + C(sex)"."""
-        return self._ask(statistics.regress(formula, self._declared(), loss="logistic"))
+    def logistic(self, formula: str, *, method: str = "auto") -> Q:
+        """Logistic regression: the log odds of a bool, or of a column's public keys against the first, as in "smoker ~ age + C(sex)".
+
+        method="objective" draws once and not in rounds: one point, shrunk towards zero, without an interval.
+        """
+        return self._ask(statistics.regress(formula, self._declared(), loss="logistic", method=method))
 
     def m_regress(self, formula: str, *, psi: Any = "huber", scale: Any = None) -> Q:
         """An M-estimate with regression terms, for psi "huber", "logcosh", "tukey" or a bounded function; `scale` is that of the errors."""

@@ -36,6 +36,7 @@ from sordino.statistics.custom import fingerprint
 from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Priced, Ways
 from sordino.statistics.reach import Reach
 from sordino.statistics.regression_formula import Coefficient, Formula, parse
+from sordino.statistics.regression_objective import WITHOUT_DELTA, in_numbers, one_of, pulled
 from sordino.summaries import Ask, Draw
 from sordino.summaries.moment import COARSE, Gram, Term
 
@@ -58,7 +59,7 @@ def placement(column: Column, bits: int) -> tuple[float, float]:
 
 def _placed(part: Coefficient, columns: Mapping[str, Column], bits: int) -> tuple[float, float]:
     """The same for one coefficient; an indicator means itself."""
-    return (0.0, 1.0) if part.predicates else placement(columns[part.column], bits)
+    return (0.0, 1.0) if part.predicates or part.key is not None else placement(columns[part.column], bits)
 
 
 @dataclass(frozen=True)
@@ -274,8 +275,10 @@ class Regression(Plain):
     first: int = 0
     psi: Any = None  # of an M-estimate, loss "psi"
     scale: Fraction | None = None
+    method: str = "auto"
 
     def __post_init__(self) -> None:
+        one_of(self.method, self.loss, self.formula)
         object.__setattr__(self, "scale", None if self.scale is None else as_positive(self.scale, "scale"))
         object.__setattr__(self, "curve", None if self.psi is None else read_bounded(self.psi))
 
@@ -304,11 +307,11 @@ class Regression(Plain):
         if self.psi is not None:
             psi = self.psi if isinstance(self.psi, str) else fingerprint(self.psi)
             said |= {"psi": psi, "scale": None if self.scale is None else str(self.scale)}
-        return said
+        return said if self.method == "auto" else {**said, "method": self.method, "columns": list(self.columns)}
 
     def needs_delta(self, context: Context) -> bool:
         """Where every draw is Gaussian: in groups, and where residuals are clipped in rounds."""
-        return context.grouped or self.loss in ("huber", "psi")
+        return context.grouped or self.loss in ("huber", "psi") or self.method == "objective"
 
     @property
     def takes_delta(self) -> bool:
@@ -317,6 +320,8 @@ class Regression(Plain):
     @property
     def without_delta(self) -> tuple[str, str]:
         """What to say where there is no delta, and what to do instead."""
+        if self.method == "objective":
+            return WITHOUT_DELTA
         mechanism = {"huber": "BoostedRegression", "psi": "MRegression"}.get(self.loss, "NormalEquations in groups")
         what = f'a regression with loss="{self.loss}" is released by {mechanism}, whose Gaussian noise takes a delta, and there is none.'
         buys = "A delta buys noise that grows with the root of the number of sums instead of with their number."
@@ -334,6 +339,8 @@ class Regression(Plain):
         unit, d = context.unit, len(setting.terms) - 1
         facts: dict[str, Any] = {"relation": unit.relation.value, "max_rows": unit.max_rows}
         facts |= {"terms": setting.terms, "required": setting.required}
+        if self.method == "objective":
+            return {"objective": lambda: pulled(replace(setting, bits=63), epsilon, delta, context)}
         way = "gaussian" if delta else "laplace"
         if self.loss == "squares":
             return {way: lambda: FitStep(setting, LeastSquares(epsilon, delta, d, **facts), SQUARES)}
@@ -353,12 +360,14 @@ class Regression(Plain):
         return MRegression(epsilon, delta, dimension, knots=knots, heights=heights, scale=scale, **facts)
 
 
-def regress(formula: str, columns: Mapping[str, Column], *, loss: str = "squares") -> Regression:
-    """A linear predictor, by a formula such as "cost ~ age + C(sex)"."""
+def regress(formula: str, columns: Mapping[str, Column], *, loss: str = "squares", method: str = "auto") -> Regression:
+    """A linear predictor, by a formula such as "cost ~ age + C(sex)"; method="objective" is a second way to logistic regression."""
     if loss not in LOSSES:
         raise QueryError("SRD-106", f"loss {loss!r} is unknown.", f"Use one of {', '.join(LOSSES)}.")
+    one_of(method, loss)
     found = parse(formula, columns, binary=loss == "logistic")
-    return Regression(found, loss)
+    one_of(method, loss, found)
+    return Regression(in_numbers(found, columns) if method == "objective" else found, loss, method=method)
 
 
 def m_regress(formula: str, columns: Mapping[str, Column], psi: Any = "huber", scale: Any = None) -> Regression:
