@@ -12,7 +12,7 @@ import sordino as sd
 from sordino.errors import QueryError
 from sordino.plan.dataset import read_dataset
 from sordino.server.approval import MOST, Approval, Approvals
-from sordino.server.owner_page import set_purse, with_purse
+from sordino.server.dataset_edit import set_purse, with_purse, with_threshold
 
 from .hall import Visitor, write
 from .test_ask_page import Browser
@@ -252,6 +252,36 @@ def test_a_purse_set_on_the_console_is_in_the_file_in_the_ledger_and_in_force(tm
     with sd.open(file) as opened:
         assert opened.ledger.head.count == count, "the file and the ledger say the same, so opening writes nothing"
         assert opened.ledger.verify()
+
+
+def test_a_threshold_set_on_the_console_is_in_the_file_and_in_force(tmp_path):
+    file = write(tmp_path)
+    hall = Visitor(file)
+    try:
+        amina, owner = hall.token("amina"), Browser(hall, hall.token("boss", "owner"))
+        owner.get("/owner")
+        said = {"form": owner.field("form"), "dataset": "hospital"}
+        for wrong in ("-1", "0", "1e3", "x]\ny"):
+            assert owner.post("/owner/threshold", **said, above=wrong).status_code == 422
+        assert owner.post("/owner/threshold", **said, above="0.30").status_code == 303
+        assert "approve_above = 0.3" in file.read_text(encoding="utf-8")
+        assert hall.ask("GET", "/v1/datasets", amina).json()[0]["approve_above"] == "3/10"
+        assert hall.pay(amina, COUNT, "k", epsilon="0.4").status_code == 402, "a running server obeys at once"
+        assert 'value="0.3"' in owner.get("/owner").text
+        assert owner.post("/owner/threshold", **said, above="").status_code == 303
+        assert "approve_above" not in file.read_text(encoding="utf-8")
+        assert hall.pay(amina, COUNT, "j", epsilon="0.4").status_code == 200
+    finally:
+        hall.close()
+
+
+def test_a_threshold_changes_one_line_of_the_file_and_nothing_else():
+    text = "[budget]\nepsilon = 3\n[server]\ndeadline_ms = 500\napprove_above = 1 # dear\n"
+    assert with_threshold(text, "2") == text.replace("approve_above = 1 # dear", "approve_above = 2")
+    assert with_threshold(text, None) == text.replace("approve_above = 1 # dear\n", "")
+    assert with_threshold("[budget]\nepsilon = 3\n", "0.5").endswith("[server]\napprove_above = 0.5\n")
+    with pytest.raises(QueryError, match="by hand"):
+        with_threshold("server = { approve_above = 1 }\n[budget]\nepsilon = 3\n", None)
 
 
 def test_a_file_that_cannot_be_written_is_said_to_the_owner(tmp_path):

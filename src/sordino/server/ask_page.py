@@ -123,10 +123,10 @@ def pages(house: House, desk: Desk, worker: Worker, visits: Visits) -> APIRouter
     async def approvals(request: Request, dataset: str | None = None) -> Response:
         """Asks above the owner's threshold, and the way to release what was approved."""
         person = visits.of(request).person
-        name, opened = house.dataset(person, dataset or next(iter(house.seen_by(person)), None))
+        name, _ = house.dataset(person, dataset or next(iter(house.seen_by(person)), None))
         asks = [{"sql": PlannedQuestion.of(asked.plan).sql, "asked": asked} for asked in await worker.free(house.approvals, person, name)]
         names = list(house.seen_by(person))
-        return page("approvals.html", request, dataset=name, names=names, asks=asks, above=opened.declared.approve_above)
+        return page("approvals.html", request, dataset=name, names=names, asks=asks, above=house.threshold(name))
 
     @web.post("/approvals")
     async def withdraw(request: Request) -> Response:

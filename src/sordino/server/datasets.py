@@ -8,6 +8,7 @@ from __future__ import annotations
 import binascii
 import json
 import math
+import os
 import threading
 import zlib
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -18,8 +19,10 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
+from sordino.errors import QueryError
 from sordino.ledger import Check, Entry
 from sordino.ledger.budget import of_grains
+from sordino.plan.dataset import read_dataset
 from sordino.server.approval import Approvals
 from sordino.server.auth import Person
 from sordino.server.clock import Clock
@@ -83,6 +86,7 @@ class House:
         self.floors = {name: Floor(opened.declared.budget.least_epsilon) for name, opened in datasets.items()}
         self._checks: dict[str, tuple[float, Check]] = {}
         self._entries: dict[str, tuple[tuple[int, int], float, list[Entry]]] = {}
+        self._thresholds: dict[str, tuple[int, Fraction | None]] = {}  # as the file said at that moment
         self._seals = 0
         self._reading = threading.Lock()
         self._parsed: OrderedDict[PlannedQuestion, Query] = OrderedDict()
@@ -130,10 +134,19 @@ class House:
 
     def gate(self, person: Person, plan: PlannedQuestion) -> Gate | None:
         """Where this person's dear releases wait; an owner's own do not."""
-        declared = self.datasets[plan.dataset].declared
-        if declared.approve_above is None or person.owner:
-            return None
-        return Gate(Approvals.beside(declared.path), declared.approve_above, plan.id)
+        declared, above = self.datasets[plan.dataset].declared, self.threshold(plan.dataset)
+        return None if above is None or person.owner else Gate(Approvals.beside(declared.path), above, plan.id)
+
+    def threshold(self, name: str) -> Fraction | None:
+        """Above which price a release waits, as the dataset file says now: the owner may have changed it, here or in another process."""
+        declared = self.datasets[name].declared
+        try:
+            stamp = os.stat(declared.path).st_mtime_ns
+            if self._thresholds.get(name, (0, None))[0] != stamp:
+                self._thresholds[name] = (stamp, read_dataset(declared.path).approve_above)
+        except (OSError, QueryError):  # a file that is gone or being edited: as it was last read
+            return self._thresholds.get(name, (0, declared.approve_above))[1]
+        return self._thresholds[name][1]
 
     def rules(self, person: Person, plan: PlannedQuestion) -> Rules:
         """What stands between this person's question and its charge."""
@@ -215,10 +228,11 @@ class House:
 
     def facts(self, person: Person) -> list[dict[str, Any]]:
         """What the owner declared about each dataset: public, and no row of it was read."""
-        return [_facts(opened, self.deadlines[name], self.floors[name]) for name, opened in self.seen_by(person).items()]
+        seen = self.seen_by(person).items()
+        return [_facts(opened, self.deadlines[name], self.floors[name], self.threshold(name)) for name, opened in seen]
 
 
-def _facts(opened: Opened, deadlines: Deadlines, floor: Floor) -> dict[str, Any]:
+def _facts(opened: Opened, deadlines: Deadlines, floor: Floor, above: Fraction | None) -> dict[str, Any]:
     declared, tables = opened.declared, []
     for name, table in declared.tables.items():
         known = opened.tables[name].columns if name in opened.tables else table.columns
@@ -234,5 +248,5 @@ def _facts(opened: Opened, deadlines: Deadlines, floor: Floor) -> dict[str, Any]
         "name": declared.name, "version": declared.version, "unit": declared.unit_word, "relation": unit.relation.value,
         "max_rows": unit.max_rows, "max_groups": unit.max_groups, "deadline_ms": deadlines.plain_ms, "longest_ms": deadlines.longest_ms,
         "least_epsilon": floor.said(opened.ledger), "paused": deadlines.pause.paused,
-        "approve_above": None if declared.approve_above is None else str(declared.approve_above), "tables": tables,
+        "approve_above": None if above is None else str(above), "tables": tables,
     }  # fmt: skip
