@@ -88,8 +88,9 @@ class Outlook:
             query = self.query
             if self.twin.rows is not None and query.table.size is not None and self.twin.rows < query.table.size:
                 query = replace(query, table=replace(query.table, size=self.twin.rows))
+            rows = self.rows if self.twin.rows is None else self.twin.rows
             try:
-                self.twin.known[place] = self.twin.values(query.by_mechanism(None).pointed.settle(TRUTH, rows=self.twin.rows), name, 1)[0]
+                self.twin.known[place] = self.twin.values(query.by_mechanism(None).pointed.settle(TRUTH, rows=rows), name, 1)[0]
             except SordinoError:
                 self.twin.known[place] = None
         return self.twin.known[place]
