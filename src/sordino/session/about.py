@@ -54,7 +54,8 @@ def about_plan(plan: Settled, query: Query) -> str:
     asked = plan.facts["question"]
     facts = {**plan.facts, "question": {**asked, "statistics": {label: asked["statistics"][name] for label, name in names.items()}}}
     steps = {label: plan.steps.get(drawn[name]) for label, name in names.items()}
-    covers = {label: step.covers for label, step in steps.items() if step is not None and step.covers}
+    shown = {label: step for label, step in steps.items() if step is not None and (step.bar != "none" or step.said_without_bar)}
+    covers = {label: step.covers for label, step in shown.items() if step.covers}
     bars = {label: _kind(plan.bar_of(drawn[name])) for label, name in names.items()}
     counted = {label for label, step in steps.items() if getattr(step, "counting", None) is not None}
     hidden = {} if plan.plan.keys is None else {"withheld": plan.plan.keys.withheld}
@@ -321,8 +322,9 @@ def _covered(facts: Mapping[str, Any], bars: Mapping[str, str], kind: str, level
     covers = facts.get("bar about") or {}
     for name, what in covers.items():
         said = facts["question"]["statistics"].get(name, {})
-        if name in bars and said.get("statistic") != "mean":
-            out.append(f"{f'{name}: ' if len(bars) > 1 else ''}it is {'' if bars[name] == 'none' else 'about '}{what}")
+        point = said.get("method") == "objective"
+        if name in bars and (bars[name] != "none" or point) and said.get("statistic") != "mean":
+            out.append(f"{f'{name}: ' if len(bars) > 1 else ''}it is {'' if point else 'about '}{what}")
     return out
 
 

@@ -103,7 +103,8 @@ def claim(plan: Settled, release: str, balance: Balance) -> Card:
     spent = {"epsilon": balance.spent, "delta": balance.spent_delta}
     so_far = {**spent, "cap": balance.cap, "cap delta": balance.cap_delta, "accounting": rule}
     withheld = {} if plan.plan.keys is None else {"withheld": plan.plan.keys.withheld}
-    about = {plan.labels[name]: step.covers for name, step in plan.steps.items() if step.covers}
+    said = {name: step for name, step in plan.steps.items() if step.bar != "none" or step.said_without_bar}
+    about = {plan.labels[name]: step.covers for name, step in said.items() if step.covers}
     return Card(
         {
             **plan.facts,

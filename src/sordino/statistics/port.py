@@ -106,6 +106,8 @@ class Step(Protocol):
     @property
     def covers(self) -> str: ...  # what the bar is about, if that is not plainly the statistic of these rows
     @property
+    def said_without_bar(self) -> bool: ...  # whether that is said although there is no bar
+    @property
     def shown_from(self) -> int | None: ...  # how large a value's lead or count must be to be shown; None: everything is
     def certificates(self) -> Sequence[Certificate]: ...
     def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]: ...  # groups: None when ungrouped, else in order
@@ -135,6 +137,11 @@ class Priced:
     @property
     def covers(self) -> str:
         return ""
+
+    @property
+    def said_without_bar(self) -> bool:
+        """Whether what it is about is said although it has no bar."""
+        return False
 
     @property
     def shown_from(self) -> int | None:

@@ -85,6 +85,10 @@ class MinimumStep(Priced):
         added = f"at epsilon {price:.4g} the log loss has {half:.3g} times the squared coefficients per half range added to it"
         return f"a point, shrunk towards zero: {added}"
 
+    @property
+    def said_without_bar(self) -> bool:
+        return True
+
     def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
         return [Answer(self.setting.named(self.setting.placed(self.mechanism.release(ask, draw).theta)))]
 
