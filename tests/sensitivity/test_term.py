@@ -146,6 +146,7 @@ def test_where_parts_move_together_the_derived_rungs_are_within_a_factor(name: s
 def test_what_is_written_is_said() -> None:
     assert repr((2 * X - 1).mean(trim=3) / X.count()) == "(mean(((x * 2) - 1), trim=3) / count)"
     assert repr(abs(X - 0.1).quantile("1/4").clip(0, 3)) == "min(max(quantile(|(x - 0.1)|, 1/4), 0), 3)"
+    assert repr(column("(x * 2)", (0, 1)).sum()) == "sum('(x * 2)')"  # a column of that name is not twice the other
     assert (X > 2).ends == (0.0, 1.0)
     assert (X**2).ends == (0.0, 16.0)
 

@@ -187,9 +187,7 @@ def declared(kind: Kind) -> dict[str, Any]:
 
 TOP = 1_000_000
 rich = statistics.statistic(sensitivity=1, bounds=(0, TOP))(lambda x: int((x > TOP / 2).sum()))
-largest = statistics.statistic(bounds=(0, TOP))(lambda x: float(x.max()) if len(x) else 0.0)
-# whoever comes is at most at the top, and k + 1 who leave uncover the (k + 2)nd largest
-largest.sensitivity_at(lambda x, k: TOP - (sorted(x)[-k - 2] if len(x) > k + 1 else 0))
+largest = statistics.written(bounds=(0, TOP), points=201)(lambda x: x.max())  # with the sensitivity and the path that follow from it
 both = statistics.statistic(columns=("income", "age"), sensitivity=1, range=(0, 100), points=101)(
     lambda rows: int((rows["income"] > 8_000 * rows["age"]).sum())  # so that whoever is at the top counts
 )

@@ -161,8 +161,13 @@ class Row:
 
 
 def column(name: str, ends: Ends) -> Row:
-    """A column by its name, between its bounds."""
-    return Row(name, lambda rows: rows[name], lambda box: box[name], {name: (float(ends[0]), float(ends[1]))})
+    """A column by its name, between its bounds. A name that could be taken for something computed is written in quotes."""
+    return Row(
+        name if name.isidentifier() else repr(name),
+        lambda rows: rows[name],
+        lambda box: box[name],
+        {name: (float(ends[0]), float(ends[1]))},
+    )
 
 
 def _same(value: float) -> Row:
