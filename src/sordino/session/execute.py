@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import signal
+import threading
 import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -22,7 +24,7 @@ from sordino.privacy.discrete import UniformInteger
 from sordino.session.encoding import join
 from sordino.summaries import Draw
 
-__all__ = ["Payable", "execute", "execute_batch", "measure", "rehearse"]
+__all__ = ["Payable", "execute", "execute_batch", "measure", "rehearse", "sealed_first"]
 
 log = logging.getLogger("sordino")
 LOST = "The charge stands and no answer was recorded."
@@ -131,3 +133,24 @@ def rehearse(plan: Payable) -> None:
     except Exception as error:
         what = f"this question cannot be released at {plan.cost} ({type(error).__name__}: {error})."
         raise QueryError("SRD-110", what, "Ask with a price between 0.001 and 20, or narrower limits.") from error
+
+
+@contextlib.contextmanager
+def sealed_first() -> Iterator[None]:
+    """The first Ctrl-C waits until the answer is sealed, the second one stops at once: the charge stands either way."""
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    asked: list[int] = []
+
+    def first(number: int, stack: Any) -> None:
+        asked.append(number)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    signal.signal(signal.SIGINT, first)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if asked:
+        raise KeyboardInterrupt

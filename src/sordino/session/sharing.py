@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sordino.engines.port import stoppable
 from sordino.errors import QueryError
 from sordino.ledger import Asked, AskedLimits, Balance, Entry
 from sordino.plan.recall import frame as rows_frame
@@ -28,7 +28,7 @@ from sordino.schema.frame import Frame
 from sordino.schema.interval import fit_predicate
 from sordino.schema.normal import canonical
 from sordino.session.card import NOT_DEFENDED, NOT_LOCAL, SIDE_CHANNELS, Card, odds_sentence
-from sordino.session.execute import execute
+from sordino.session.execute import execute, sealed_first
 from sordino.session.price import public_rows
 from sordino.session.release import Paid, Release, price_of
 from sordino.session.settled import POOL_SHARE, Nobody
@@ -187,7 +187,7 @@ class Sharing:
         plan = replace(self.plan(epsilon, delta, rho=rho), progress=progress)
         words = {"epsilon": epsilon, "delta": delta, "rho": rho}
         wish = {word: str(as_positive(said, word)) for word, said in words.items() if said is not None}
-        with _sealed_first():
+        with sealed_first():
             sealed = execute(plan, table.ledger, table.engine, request=request, analyst=analyst, owner_log=table.log_failure, wish=wish)
         return Shared.of(Release.from_bytes(sealed), self.columns)
 
@@ -243,9 +243,16 @@ class SharePlan:
                 found = [key for (key,) in keys.release(rows.ask, draw).keys if key is not None]
             cells[i] = Cells.of(column, keys=sorted(found))
         known = tuple(c for c in cells if c is not None)
-        talk = self.talk(known)
-        with open_frame(self.question.frame(tuple(c.coded() for c in known))) as rows:
-            return known, talk.run(rows.ask, draw, effort, self.progress or (lambda done: None))
+        talk, stopped = self.talk(known), threading.Event()
+
+        def step(done: float) -> None:
+            if stopped.is_set():
+                raise TimeoutError
+            if self.progress is not None:
+                self.progress(done)
+
+        with open_frame(self.question.frame(tuple(c.coded() for c in known))) as rows, stoppable(stopped.set):
+            return known, talk.run(rows.ask, draw, effort, step)
 
     def talk(self, cells: tuple[Cells, ...]) -> Talk:
         ask, place = self.question, {c.column.name: i for i, c in enumerate(cells)}
@@ -321,27 +328,6 @@ def _private(column: Column) -> bool:
 
 def _shareable(column: Column) -> bool:
     return column.type not in ("id", "never") and (not column.number or column.type == "bool" or column.bounds is not None)
-
-
-@contextlib.contextmanager
-def _sealed_first() -> Iterator[None]:
-    """The first Ctrl-C waits until the answer is sealed, the second one stops at once: the charge stands either way."""
-    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield
-        return
-    asked: list[int] = []
-
-    def first(number: int, stack: Any) -> None:
-        asked.append(number)
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-    signal.signal(signal.SIGINT, first)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-    if asked:
-        raise KeyboardInterrupt
 
 
 def sharing(
