@@ -120,6 +120,26 @@ def test_an_analyst_goes_through_every_page(page, served):
     page.get_by_label("Your token").wait_for()
 
 
+def test_a_table_is_shared_from_its_columns_to_a_file(page, served):
+    enter(page, served, served.amina)
+    page.get_by_role("link", name="Share", exact=True).click()
+    look(page)
+    page.get_by_label("cost", exact=True).uncheck()
+    page.get_by_label("ward", exact=True).uncheck()
+    page.get_by_label("Method").select_option("tree")
+    page.get_by_label(re.compile("Price, epsilon")).fill("0.4")
+    page.get_by_role("button", name="Show the price").click()
+    expect(page.get_by_label("cost", exact=True)).not_to_be_checked()
+    look(page, "share")
+    page.get_by_role("button", name="Pay epsilon 0.4").click()
+    page.get_by_role("heading", name="A table of nobody").wait_for()
+    expect(page.get_by_text("Do not conclude:")).to_be_visible()
+    look(page, "shared")
+    with page.expect_download() as held:
+        page.get_by_role("link", name="CSV").click()
+    assert Path(held.value.path()).read_text().splitlines()[1] == "age,sex"
+
+
 def test_the_page_says_what_will_be_withheld_and_what_the_builder_cannot_say(page, served):
     enter(page, served, served.amina)
     page.goto(f"{served.url}/ask?sql={WARD.replace(' ', '+')}&within=200")

@@ -46,6 +46,30 @@ def flood(server, token, plan, seen, *, stop, who):
             seen[key] = body
 
 
+def test_killed_in_the_middle_of_a_shared_table_its_charge_stands_and_its_job_says_so(tmp_path):
+    file = write(tmp_path, purses="", epsilon=1000)
+    token = Tokens.beside(file).add("amina")
+    body = {"share": {"table": "admissions"}, "epsilon": "1"}
+    server = Process(file)
+    try:
+        status, promised = server.ask("POST", "/v1/shares", token, body, "k")
+        assert status == 202, promised
+        with read_ledger(tmp_path / "hospital.ledger") as book:
+            until(lambda: [entry for entry in book.entries() if entry.cost is not None])
+    finally:
+        server.kill()
+    server = Process(file)
+    try:
+        status, found = server.ask("GET", json.loads(promised)["poll"], token)
+        assert status in (200, 500)
+        told = json.loads(found)
+        assert told["state"] == "done" if status == 200 else (told["code"], told["spent"]) == ("SRD-402", True)
+        assert server.ask("POST", "/v1/shares", token, body, "k")[0] == {200: 202, 500: 500}[status]
+        assert json.loads(server.ask("GET", "/v1/budget", token)[1])["spent"] == pytest.approx(1, rel=1e-3), "charged once, and never again"
+    finally:
+        server.close()
+
+
 def test_killed_in_the_middle_of_releases_charges_stand_and_answers_replay(tmp_path):
     file = write(tmp_path, purses="", epsilon=1000, floor="least_epsilon = 0.01")
     token = Tokens.beside(file).add("amina")

@@ -197,6 +197,11 @@ class Balance:
         """What this release takes of the cap and of the pool of delta together: what a wish is priced to keep small."""
         return self.filter.weight(self.price(cost))
 
+    def admit(self, cost: Cost, *, analyst: str | None = None) -> None:
+        """Refuse what the book would refuse now, in its words; nothing is charged."""
+        price = self.price(cost)
+        self.tally.admit(self.filter, (grains(price.loss), grains(price.delta)), cost.epsilon, analyst)
+
     def more(self, cost: Cost, *, analyst: str | None = None) -> int:
         """How many more releases of this cost the budget, the ceiling and the analyst's purse allow, if nobody else spends."""
         ceiling, purses = self.tally.policy["max_per_release"], self.tally.policy["analysts"]

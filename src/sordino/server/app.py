@@ -39,6 +39,9 @@ from sordino.server.result_page import result_pages
 from sordino.server.risk_page import risk_pages
 from sordino.server.sessions import Sessions, Turns
 from sordino.server.sessions_postgres import AnySessions, AnyTurns, PostgresSessions, PostgresTurns
+from sordino.server.share_api import share_routes
+from sordino.server.share_jobs import ShareJobs
+from sordino.server.share_page import share_pages
 from sordino.server.static_files import PackedFiles
 from sordino.server.templates import HERE, problem_page
 from sordino.server.wire import Problem
@@ -116,6 +119,9 @@ def create_app(
     app.include_router(health(house, worker, tokens, counts))
     app.include_router(documentation(lambda: _document(app, prefix), visits))
     app.include_router(routes(house, desk, worker))
+    jobs = ShareJobs(house, desk, clock, limits.patience)
+    app.include_router(share_routes(house, desk, worker, jobs))
+    app.include_router(share_pages(house, desk, worker, visits, jobs))
     app.include_router(pages(house, desk, worker, visits))
     app.include_router(result_pages(house, worker, visits))
     app.include_router(history_pages(house, worker, visits))

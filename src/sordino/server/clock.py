@@ -89,8 +89,11 @@ class Intake:
         if (person := scope.get("person")) is not None and not scope.get("unheld"):
             await self.quiet(person.name)
         self._record(scope, answer[0]["status"], round(time.monotonic() - began, 4))
-        for message in answer:
-            await send({**message, "body": b""} if head and message["type"] == "http.response.body" else message)
+        try:
+            for message in answer:
+                await send({**message, "body": b""} if head and message["type"] == "http.response.body" else message)
+        finally:  # what was promised sets out when the promise has left: no work of its own delays it
+            scope.get("after", lambda: None)()
 
     async def _whole(self, receive: Receive) -> bytes | None:
         """The body; one byte too many if it is too large; None if it never came."""

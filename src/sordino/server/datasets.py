@@ -30,6 +30,7 @@ from sordino.server.deadline import Deadlines
 from sordino.server.problem import Refusal
 from sordino.server.quote import Quotes
 from sordino.server.rules import Floor, Gate, Rules, Shown, shown
+from sordino.server.shared_question import SharedQuestion, is_share, shared_question
 from sordino.server.wire import asked, is_call
 from sordino.session.encoding import split
 from sordino.session.open_dataset import Opened
@@ -130,6 +131,8 @@ class House:
 
     def _read(self, plan: PlannedQuestion) -> Query:
         opened = self.datasets[plan.dataset]
+        if is_share(plan.sql):
+            raise QueryError("SRD-503", "a shared table is no plan of a release.", "POST /v1/shares, or open /share.")
         return asked(opened, plan.sql) if is_call(plan.sql) else opened.sql(plan.sql)
 
     def gate(self, person: Person, plan: PlannedQuestion) -> Gate | None:
@@ -185,7 +188,13 @@ class House:
                 self._entries[name] = (stamp, now, found)
             return found
 
-    def sealed(self, query: Query) -> None:
+    def shared(self, person: Person, id: str) -> SharedQuestion:
+        """The shared table behind a plan's id. Building it reads nothing."""
+        plan = PlannedQuestion.of(id)
+        _, opened = self.dataset(person, plan.dataset)
+        return shared_question(opened, plan.sql)
+
+    def sealed(self, query: Query | SharedQuestion) -> None:
         """An answer has appeared in a book, which a count of its charges does not show."""
         self._seals += 1
         self.quotes.forget(query)

@@ -9,7 +9,8 @@ limits; GROUP for each group column; NODE for each part of an expression or a co
 pattern and a character of a text, which is the most its matching takes; SCAN for each further question of the conversation. One draw
 costs DRAW, in each group CELL. A release costs FIXED. These constants were fitted to the slowest of three kinds of files on a small
 machine, and only their ratios matter: what a unit takes is `deadline_ms`. Private groups are as many as the rows can lift over the
-threshold.
+threshold. A shared table counts SET for each row and set of columns, FIT for each step of its fits, SCORE for each set it looks at,
+MADE for each value it makes up.
 
 An answer that is not ready at its deadline leaves at four times it, the only other time there is. What is not ready then is stopped,
 its charge stands, and the dataset takes no new releases until its owner has raised the deadline. A late answer tells one bit, so they are
@@ -41,10 +42,13 @@ from sordino.server.problem import Refusal, record
 from sordino.session.execute import measure, rehearse
 from sordino.session.open_dataset import Opened
 from sordino.session.settled import Settled
+from sordino.session.sharing import SharePlan
+from sordino.share.rounds import Effort
 from sordino.summaries.totals import Item, Totals
 
 __all__ = [
-    "FACTOR", "LATE", "LONGEST", "MARGIN", "PLAIN", "ROWS", "Deadlines", "Measured", "Pause", "plain", "proposed", "round_up", "work",
+    "FACTOR", "LATE", "LONGEST", "MARGIN", "PLAIN", "ROWS", "Deadlines", "Measured", "Pause", "plain", "proposed", "round_up",
+    "share_work", "work",
 ]  # fmt: skip
 
 PLAIN, LONGEST, ROWS = 2_000, 50_000, 1_000_000  # milliseconds of a plain question and at most, and rows, where the owner says nothing
@@ -54,6 +58,9 @@ LATE = 4  # answers that may miss it before the dataset pauses
 READ, BOUND, GROUP, NODE, STEP, SCAN = 500.0, 1_000.0, 1_000.0, 20.0, 0.3, 100.0  # nanoseconds a row
 CHARACTER = 2.0  # nanoseconds of a row and a character of a text that is read
 FIXED, DRAW, CELL = 0.05, 0.02, 1e-4  # seconds
+SET = 20.0  # nanoseconds of a row for each set of columns it is counted in
+FIT, SCORE, MADE = 0.02, 0.005, 1e-6  # seconds of a step of a fit, of looking at a set that may be chosen, and of a made-up value
+SHARES = 24  # a shared table is a job nobody waits for: it may take so many times the longest question
 
 
 def plain(rows: int) -> float:
@@ -67,6 +74,17 @@ def work(plan: Settled, columns: Mapping[str, Column], rows: int) -> float:
     opened = counted if plan.plan.keys is None and all(part.counted for part in plan.plan.draws) else plan.frames
     each = sum(_row(frame, columns) for frame in opened) + SCAN * max(0, plan.scans - len(opened))
     return FIXED + rows * each * 1e-9 + len(plan.plan.parts) * DRAW + max(1, len(plan.names)) * _groups(plan, rows) * CELL
+
+
+def share_work(plan: SharePlan, columns: Mapping[str, Column], rows: int) -> float:
+    """The same of a shared table: passes that count in sets of columns, fits by the steps of the schedule, rows that are made."""
+    ask, talk, effort = plan.question, plan.schedule, Effort()
+    sets = len(ask.columns) + len(ask.workload) + len(ask.reported)
+    each = sum(_row(frame, columns) for frame in plan.frames) + 2 * _row(plan.frames[0], columns) + SET * sets
+    steps = effort.between * (1 + (talk.rounds if talk.method == "adaptive" else 0)) + effort.last
+    looks = len(ask.workload) * (1 + talk.rounds)
+    made = len(ask.columns) * (rows if ask.rows is None else ask.rows)
+    return FIXED + rows * each * 1e-9 + FIT * steps + SCORE * looks + MADE * made + DRAW * (len(ask.columns) + talk.rounds)
 
 
 def _row(frame: Frame, columns: Mapping[str, Column]) -> float:
@@ -219,17 +237,19 @@ class Deadlines:
             if not table.public and table.most_rows is None:
                 yield f"table {name} declares no most_rows: deadlines are for {ROWS:,} rows"
 
-    def of(self, plan: Settled, table: Any) -> float:
+    def of(self, plan: Settled | SharePlan, table: Any) -> float:
         """Seconds from the charge to the answer; a plan that is dearer than the owner allows is refused, for nothing."""
         if self.seconds is not None:
             return self.seconds
         largest = max(self.rows(name) for name, item in self.declared.tables.items() if not item.public)
-        found = self.plain_ms * max(1.0, work(plan, table.columns, self.rows_of(table)) / plain(largest))
-        if found > self.longest_ms:
-            rows, why = self.rows_of(table), "by its columns, patterns, statistics and groups"
-            what = f"{why} this question would take {found / 1000:,.1f} s on {rows:,} rows."
-            fix = f"The owner allows {self.longest_ms / 1000:g} s: ask for less at once, with shorter patterns."
-            raise Refusal(422, "SRD-510", what, fix)
+        rows, job = self.rows_of(table), isinstance(plan, SharePlan)
+        needed = share_work(plan, table.columns, rows) if isinstance(plan, SharePlan) else work(plan, table.columns, rows)
+        found, longest = self.plain_ms * max(1.0, needed / plain(largest)), self.longest_ms * (SHARES if job else 1)
+        if found > longest:
+            why = "by its columns and marginals this table" if job else "by its columns, patterns, statistics and groups this question"
+            what = f"{why} would take {found / 1000:,.1f} s on {rows:,} rows."
+            fix = "share fewer columns, or by the tree" if job else "ask for less at once, with shorter patterns"
+            raise Refusal(422, "SRD-510", what, f"The owner allows {longest / 1000:g} s: {fix}.")
         return found / 1000
 
     def admit(self) -> None:

@@ -122,7 +122,7 @@ class Quotes:
                 self._kept.popitem(last=False)
         return made.quote
 
-    def forget(self, query: Query) -> None:
+    def forget(self, query: object) -> None:
         """An answer to this question has appeared."""
         with self._lock:
             self._seals += 1

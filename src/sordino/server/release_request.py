@@ -13,35 +13,35 @@ import asyncio
 import os
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
-from sordino.engines.port import Stop
 from sordino.errors import QueryError, ReleaseFailed, SordinoError
-from sordino.ledger import Asked, Balance, Book, Entry
+from sordino.ledger import Entry
 from sordino.ledger.record import same_request
-from sordino.privacy.cost import Cost
 from sordino.privacy.number import as_epsilon
 from sordino.server.clock import Clock
 from sordino.server.deadline import FACTOR
 from sordino.server.problem import Refusal, Unfinished
 from sordino.server.sessions_postgres import AnyTurns
+from sordino.server.shared_question import SharedQuestion
+from sordino.server.timed_book import Timed, lost
 from sordino.session.execute import AGAIN, LOST, rehearse
 from sordino.session.query import Query
 from sordino.session.release import Release
+from sordino.session.settled import Settled
+from sordino.session.sharing import SharePlan
 
 if TYPE_CHECKING:
     from sordino.server.rules import Rules
 
 __all__ = ["Desk", "Errand", "PaidAnswer", "Timed", "Wish", "id_of", "lost", "reused"]
-
-CROWDED = 1.0  # seconds a release waits for a place to compute
 
 
 @dataclass(frozen=True)
@@ -69,97 +69,11 @@ class PaidAnswer:
     recalled: str | None = None
 
 
-@dataclass
-class Timed:
-    """A book as one release sees it: the seal happens at the deadline that counts from the charge, or at the fourth, and then never.
-
-    As many releases compute at a time as there are processors; whoever waits for the disk, the deadline or the book steps aside. With
-    64 at once everybody, a price list included, would get a 64th of the interpreter. `watch` is told when the work begins.
-    """
-
-    book: Book
-    clock: Clock
-    slots: threading.Semaphore
-    watch: Callable[[], None] = lambda: None
-    deadline: float = 0.0  # seconds; at 0 the answer leaves when it is ready
-    start: float | None = None  # set by the charge: from then on the answer, and a failure too, is due at the deadline
-    ready: bool = False  # the work is over
-    late: bool = False  # it was not over at the deadline
-    stopped: bool = False  # nor at the fourth: whatever it finds is not sealed any more
-    computing: bool = False
-    stop: Stop = field(default_factory=Stop)
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
-
-    def charge(self, request: str, asked: Asked | bytes, cost: Cost, analyst: str | None = None) -> Entry:
-        with self.aside():
-            entry = self.book.charge(request, asked, cost, analyst)
-        if entry.state == "new":  # timed once there is a place to compute: who else computes is nobody's row
-            self.start = self.clock.now()
-            self.watch()
-        return entry
-
-    def find(self, request: str) -> Entry | None:
-        return self.book.find(request)
-
-    def balance(self, entry: Entry) -> Balance:
-        return self.book.balance(entry)
-
-    def seal(self, entry: Entry, answer: bytes) -> None:
-        with self.aside():
-            self.wait()
-            if self.stopped:
-                raise lost()
-            self.book.seal(entry, answer)
-
-    def wait(self) -> None:
-        """Let the deadline pass, once, after a charge."""
-        if self.start is None or self.ready or not self.deadline:
-            return
-        passed = self.clock.now() - self.start
-        with self._lock:
-            self.ready = True
-            self.late = passed > self.deadline
-            self.stopped = self.stopped or passed > FACTOR * self.deadline
-        due = (FACTOR if self.late else 1) * self.deadline
-        if not self.stopped and passed < due:
-            self.clock.wait(due - passed)
-
-    def give_up(self) -> bool:
-        """After the fourth deadline: stop the work, if it is not over. What it would find now is never sealed."""
-        with self._lock:
-            if self.ready:
-                return False
-            self.stopped = True
-        self.stop.now()
-        return True
-
-    @contextmanager
-    def compute(self) -> Iterator[None]:
-        """Hold a place; after a second go on without one, so that slow questions never lock quick ones out."""
-        self.computing = self.slots.acquire(timeout=CROWDED)
-        try:
-            yield
-        finally:
-            if self.computing:
-                self.slots.release()
-            self.computing = False
-
-    @contextmanager
-    def aside(self) -> Iterator[None]:
-        held, self.computing = self.computing, False
-        if held:
-            self.slots.release()
-        try:
-            yield
-        finally:
-            self.computing = held and self.slots.acquire(timeout=CROWDED)
-
-
 @dataclass(frozen=True)
 class Errand:
     """A question, a wish and who pays, under one request id."""
 
-    query: Query
+    query: Query | SharedQuestion
     wish: Wish
     analyst: str
     request: str
@@ -191,21 +105,28 @@ class Errand:
             return error
 
     def _pay(self, timed: Timed, execute: Callable[..., bytes], pinned: str | None) -> PaidAnswer:
-        earlier = timed.find(self.request)
+        if (known := self.known(timed.find(self.request), pinned)) is not None:
+            return known
+        plan, timed.deadline = self.admitted()
+        who, said, table = {"request": self.request, "analyst": self.analyst}, self.query.said(**self.wish.price), self.query.table
+        return PaidAnswer(execute(plan, timed, table.engine, **who, owner_log=table.log_failure, wish=said))
+
+    def admitted(self) -> tuple[Settled | SharePlan, float]:
+        """The plan and its deadline; what does not pass is refused here, before the charge."""
+        plan = self.rules.priced(self.query, self.wish)
+        rehearse(plan)  # how often it asks is part of its deadline
+        deadline = self.rules.deadlines.of(plan, self.query.table)
+        if self.rules.gate is not None:
+            self.rules.gate.admit(self, plan.cost)
+        self.rules.deadlines.admit()
+        return plan, deadline
+
+    def known(self, earlier: Entry | None, pinned: str | None = None) -> PaidAnswer | None:
+        """What this request was answered before, or what is recorded of its question."""
         if earlier is not None:
             return self._replayed(earlier)
         recorded = None if self.wish.fresh else self.recorded(pinned)
-        if recorded is not None:
-            return PaidAnswer(recorded, id_of(recorded))
-        rules, table = self.rules, self.query.table
-        plan = rules.priced(self.query, self.wish)
-        rehearse(plan)  # how often it asks is part of its deadline
-        timed.deadline = rules.deadlines.of(plan, table)
-        if rules.gate is not None:
-            rules.gate.admit(self, plan.cost)
-        rules.deadlines.admit()
-        who, said = {"request": self.request, "analyst": self.analyst}, self.query.said(**self.wish.price)
-        return PaidAnswer(execute(plan, timed, table.engine, **who, owner_log=table.log_failure, wish=said))
+        return None if recorded is None else PaidAnswer(recorded, id_of(recorded))
 
     def _replayed(self, earlier: Entry) -> PaidAnswer:
         """The same request again, perhaps after a crash: it is told from another one by the words of its record's own format."""
@@ -232,11 +153,6 @@ def id_of(sealed: bytes) -> str:
     return Release.from_bytes(sealed).id
 
 
-def lost() -> ReleaseFailed:
-    """What everybody hears whose charge stands without an answer, whatever went wrong."""
-    return ReleaseFailed("SRD-401", LOST, AGAIN)
-
-
 def reused() -> QueryError:
     return QueryError("SRD-605", "this Idempotency-Key was used for another question or price.", "Use a new key for a new request.")
 
@@ -256,12 +172,7 @@ class Desk:
     """Pays, looks and draws for everybody, by `execute` and by nothing else."""
 
     def __init__(
-        self,
-        clock: Clock,
-        execute: Callable[..., bytes],
-        patience: float,
-        sealed: Callable[[Query], None],
-        turns: AnyTurns | None = None,
+        self, clock: Clock, execute: Callable[..., bytes], patience: float, sealed: Callable[[Any], None], turns: AnyTurns | None = None
     ) -> None:
         self._turns = turns  # where other processes serve the same analysts
         self._clock, self._execute, self._patience, self._sealed = clock, execute, patience, sealed
@@ -281,23 +192,36 @@ class Desk:
         A second release of one analyst waits until the first has left, which is a public time: two at once would slow each other
         down, and so tell how long they take.
         """
-        if self._queues[errand.analyst] > QUEUE:
-            what = f"{QUEUE} releases of yours wait for the one before them."
-            raise Refusal(429, "SRD-504", what, "Ask one after the other.", Retry_After="5")
-        self._queues[errand.analyst] += 1
-        task = asyncio.create_task(self._in_turn(errand))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self.crowded(errand.analyst)
+        task = self.begin(errand)
         done, _ = await asyncio.wait({task}, timeout=self._patience)
         if not done:
             what = "the release takes longer than the server waits."
             raise Unfinished(503, "SRD-506", what, "Ask again with the same Idempotency-Key: it is charged once at most.", Retry_After="5")
         return task.result()
 
+    def crowded(self, analyst: str) -> None:
+        """Turn away who has too many on their way."""
+        if self._queues[analyst] > QUEUE:
+            what = f"{QUEUE} releases of yours wait for the one before them."
+            raise Refusal(429, "SRD-504", what, "Ask one after the other.", Retry_After="5")
+
+    def begin(self, errand: Errand) -> asyncio.Task[Answer]:
+        """Set out, in the analyst's turn; whoever asked need not wait."""
+        self._queues[errand.analyst] += 1
+        task = asyncio.create_task(self._in_turn(errand))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
     async def quiet(self, analyst: str) -> None:
         """Return when the release of this analyst that is on its way now has left."""
         if (away := self._away.get(analyst)) is not None:
             await away.wait()
+        await self.elsewhere(analyst)
+
+    async def elsewhere(self, analyst: str) -> None:
+        """Return when no other process of this server has a release of this analyst on its way."""
         if self._turns is not None:
             await self._turns.quiet(analyst)
 

@@ -18,9 +18,11 @@ from sordino.server.approval import LONGEST, STATES, Approval, Approvals
 from sordino.server.auth import Person, owner_only
 from sordino.server.deadline import Deadlines
 from sordino.server.problem import Refusal
+from sordino.server.shared_question import SharedQuestion
 from sordino.session.price import Offer, epsilon_of, price, widths
 from sordino.session.query import Query
 from sordino.session.settled import Settled
+from sordino.session.sharing import SharePlan
 
 if TYPE_CHECKING:
     from sordino.ledger import Book
@@ -73,13 +75,16 @@ class Floor:
         found = price(query, query._wish(within, within_rank) or {}, delta, ranks=within_rank is not None)
         return replace(found, epsilon=self.epsilon(query, delta, weights=found.weights, way=found.way))
 
-    def priced(self, query: Query, *, epsilon: Any = None, delta: Any = None, within: Any = None, within_rank: Any = None) -> Settled:
+    def priced(
+        self, query: Query | SharedQuestion, *, epsilon: Any = None, delta: Any = None, within: Any = None, within_rank: Any = None
+    ) -> Settled | SharePlan:
         """The plan of a wish, at the floor if it needs less, which its card says. A price below the floor is refused."""
-        plan, book = query.priced(epsilon=epsilon, delta=delta, within=within, within_rank=within_rank), query.table.ledger
+        book = query.table.ledger
+        plan: Settled | SharePlan = query.priced(epsilon=epsilon, delta=delta, within=within, within_rank=within_rank)
         if self.met(book, plan.cost):
             return plan
         needed = f"epsilon {float(plan.cost.epsilon):.4g}"
-        if epsilon is not None:
+        if epsilon is not None or isinstance(query, SharedQuestion):
             what = f"{needed} is below {self.said(book)}, the least a release of this dataset costs."
             raise QueryError("SRD-305", what, "Ask with that or more; a recorded answer is free.")
         offer = self.offer(query, delta=delta, within=within, within_rank=within_rank)
@@ -95,7 +100,7 @@ class Rules:
     deadlines: Deadlines
     gate: Gate | None = None  # where dear releases wait for the owner
 
-    def priced(self, query: Query, wish: Wish) -> Settled:
+    def priced(self, query: Query | SharedQuestion, wish: Wish) -> Settled | SharePlan:
         """The plan of a wish at a price that is not above the one its caller agreed to, or a refusal that names the new one."""
         plan = self.floor.priced(query, **wish.price)
         if wish.at_most is None:
@@ -103,7 +108,8 @@ class Rules:
         most = as_epsilon(wish.at_most)
         if plan.cost.epsilon <= most * ALIKE:
             return plan
-        if wish.epsilon is None and (agreed := _at(query, wish, most)) is not None and self.floor.met(query.table.ledger, agreed.cost):
+        agreed = _at(query, wish, most) if wish.epsilon is None and isinstance(query, Query) else None
+        if agreed is not None and self.floor.met(query.table.ledger, agreed.cost):
             return agreed
         what = f"this costs epsilon {float(plan.cost.epsilon):.4g} now, more than the {float(most):.4g} that was agreed to."
         raise Refusal(409, "SRD-512", what, "Look at the new price and pay that, or ask for less.")

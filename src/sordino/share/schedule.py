@@ -27,7 +27,7 @@ SHARES = {
     "given": (Fraction(20, 100), Fraction(0), Fraction(75, 100), Fraction(5, 100)),
 }
 FINE = 1024  # parts of a counted unit in which scores and distances are whole
-CLOSE = 1e-4
+CLOSE, TRIES = 1e-4, 60  # of the price that may be left over, and prices that are tried
 
 
 def rounds_of(columns: int, cells: float, rho: float, rows: int | None) -> int:
@@ -144,26 +144,32 @@ def affordable(
         return Schedule.at(rho, delta - spent, method=method, columns=columns, rounds=rounds, reported=reported, reach=reach,
                            heaviest=heaviest, relation=relation, named=named)  # fmt: skip
 
-    def fits(rho: float) -> bool:
+    def above(rho: float) -> float:
+        """The logarithm of how many times the price is paid."""
         try:
             cost = made(rho).cost
-        except QueryError:
-            return False
-        return cost.rho <= epsilon if by_rho else cost.epsilon <= epsilon
+            return math.log((cost.rho if by_rho else cost.epsilon) / epsilon)
+        except (QueryError, OverflowError):
+            return math.inf
 
-    low, high = 0.0, float(epsilon)
-    while fits(high):
-        low, high = high, 2 * high
-    start = high
-    while low == 0.0:
-        start /= 4
-        if start < 1e-16:
-            raise QueryError("SRD-110", "no shared table can be had at this price.", "Ask with a larger epsilon or delta.")
-        low = start if fits(start) else 0.0
-        high = high if low else start
-    while high - low > CLOSE * low:
-        middle = math.sqrt(low * high) if high > 2 * low else (low + high) / 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
+    log = math.log(1 / float(delta))
+    low, high, at = 0.0, math.inf, float(epsilon) if by_rho else (math.sqrt(log + float(epsilon)) - math.sqrt(log)) ** 2
+    known: list[tuple[float, float]] = []
+    for _ in range(TRIES):  # a secant in logarithms, kept inside what is known to fit and not to fit
+        found = above(at)
+        low, high = (at, high) if found <= 0 else (low, at)
+        if -CLOSE <= found <= 0 or high < low * (1 + CLOSE):
+            return made(low)
+        known = [*known[-1:], (math.log(at), found)] if math.isfinite(found) else known
+        slope = (known[1][1] - known[0][1]) / (known[1][0] - known[0][0]) if len(known) > 1 and known[1][0] != known[0][0] else 0.6
+        if math.isfinite(found) and 0.1 < slope < 10:
+            at = math.exp(math.log(at) - (found + CLOSE / 2) / slope)
+        else:
+            at /= 4
+        if not low < at < high:
+            at = high / 4 if not low else 2 * low if math.isinf(high) else math.sqrt(low * high)
+    if not low:
+        raise QueryError("SRD-110", "no shared table can be had at this price.", "Ask with a larger epsilon or delta.")
     return made(low)
 
 

@@ -136,3 +136,11 @@ for (const button of document.querySelectorAll("[data-png]")) {
     image.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(new XMLSerializer().serializeToString(svg));
   });
 }
+
+// How far a promised table is: the clock and its public deadline, nothing that the server would have to say.
+for (const bar of document.querySelectorAll("progress[data-seconds]")) {
+  const seconds = Number(bar.dataset.seconds), start = performance.now() - 1000 * seconds * bar.value;
+  const turn = () => { bar.value = seconds ? Math.min(0.99, (performance.now() - start) / 1000 / seconds) : 0.99; if (bar.isConnected) setTimeout(turn, 500); };
+  turn();
+}
+for (const link of document.querySelectorAll("a[data-follow]")) location.assign(link.href);  // answered when the table has left

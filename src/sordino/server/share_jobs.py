@@ -1,0 +1,141 @@
+"""Shared tables on their way: a promise at once, the work when the promise has left, and the outcome at its deadline.
+
+A shared table takes longer than a program waits. So it is promised first, with the seconds it takes by its public deadline, and nothing
+has been charged or read when the promise leaves. Whoever asks about it while the work goes on is answered when it has left, like
+everything else its analyst asks meanwhile: an answer beside the work would tell by its lateness how busy the machine is. How far it is
+follows from the clock and the deadline alone, so a caller who was told the deadline knows it without asking.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from sordino.errors import SordinoError
+from sordino.server.auth import Person
+from sordino.server.clock import Clock
+from sordino.server.datasets import House, PlannedQuestion
+from sordino.server.problem import Refusal
+from sordino.server.release_request import Desk, Errand, PaidAnswer, Wish
+from sordino.server.shared_question import ShareWords
+
+__all__ = ["ShareJob", "ShareJobs", "Standing"]
+
+KEPT = 1_000  # jobs that are remembered beside the book; it knows what was charged and sealed for ever
+ALMOST = 0.99
+
+
+@dataclass(frozen=True)
+class ShareJob:
+    """One shared table at one price under one request id; equal jobs have equal addresses."""
+
+    dataset: str
+    words: str  # the question
+    wish: Wish
+    key: str
+
+    @property
+    def id(self) -> str:
+        price = [None if said is None else str(said) for said in (self.wish.epsilon, self.wish.delta, self.wish.at_most)]
+        return PlannedQuestion(self.dataset, json.dumps([self.words, *price, self.wish.fresh, self.key])).id
+
+    @staticmethod
+    def made(dataset: str, words: ShareWords, wish: Wish, key: str) -> ShareJob:
+        return ShareJob.of(ShareJob(dataset, words.text, wish, key).id)
+
+    @staticmethod
+    def of(id: str) -> ShareJob:
+        """The job of an id, if the id is one this server could have given."""
+        found = PlannedQuestion.of(id)
+        try:
+            words, epsilon, delta, at_most, fresh, key = json.loads(found.sql)
+            job = ShareJob(found.dataset, str(words), Wish(str(epsilon), delta, fresh=bool(fresh), at_most=at_most), str(key))
+            if job.id != id:
+                raise ValueError
+        except (ValueError, TypeError):
+            raise Refusal(404, "SRD-505", "there is no such job.", "POST /v1/shares gives the id of a job.") from None
+        return job
+
+    @property
+    def plan(self) -> PlannedQuestion:
+        return PlannedQuestion(self.dataset, self.words)
+
+
+class Standing(NamedTuple):
+    """How far a job is: the part of its public seconds that has passed."""
+
+    progress: float
+    seconds: float
+
+
+@dataclass
+class _Underway:
+    task: asyncio.Task[Any]
+    began: float
+    seconds: float
+
+
+class ShareJobs:
+    """Every shared table that this process has promised."""
+
+    def __init__(self, house: House, desk: Desk, clock: Clock, patience: float) -> None:
+        self._house, self._desk, self._clock, self._patience = house, desk, clock, patience
+        self._jobs: OrderedDict[str, _Underway] = OrderedDict()
+
+    def errand(self, person: Person, job: ShareJob, reason: str = "") -> Errand:
+        """The job as the desk pays it. Reads nothing."""
+        question = self._house.shared(person, job.plan.id)
+        rules = self._house.rules(person, job.plan)
+        return Errand(question, job.wish, person.name, f"{person.name}:{job.key}", rules, reason)
+
+    def promised(self, errand: Errand) -> float:
+        """The seconds a job will take, or a refusal: price, floor, purse, threshold and deadline come before the charge."""
+        if errand.known(errand.query.table.ledger.find(errand.request)) is not None:
+            return 0.0
+        plan, seconds = errand.admitted()
+        errand.query.table.budget.admit(plan.cost, analyst=errand.analyst)
+        return seconds
+
+    def start(self, errand: Errand, seconds: float) -> None:
+        """Set out. A job that is on its way is not begun again."""
+        known = self._jobs.get(errand.place)
+        if known is not None and not known.task.done():
+            return
+        task = self._desk.begin(errand)
+        self._jobs[errand.place] = _Underway(task, self._clock.now(), seconds)
+        task.add_done_callback(lambda done: self._settled(errand.place, done))
+        while len(self._jobs) > KEPT and next(iter(self._jobs.values())).task.done():
+            self._jobs.popitem(last=False)
+
+    def _settled(self, place: str, done: asyncio.Task[Any]) -> None:
+        """What is sealed is in the book; only a refusal has to be remembered here."""
+        if not done.cancelled() and done.exception() is None and isinstance(done.result(), PaidAnswer):
+            self._jobs.pop(place, None)
+
+    async def outcome(self, errand: Errand) -> PaidAnswer | Standing:
+        """What came of it; or, where that takes longer than anybody waits for an answer, how far it is by the public schedule."""
+        job = self._jobs.get(errand.place)
+        if job is not None:
+            done, _ = await asyncio.wait({job.task}, timeout=self._patience)
+            if not done:
+                return Standing(
+                    round(min(ALMOST, (self._clock.now() - job.began) / job.seconds), 3) if job.seconds else ALMOST, job.seconds
+                )
+            found = job.task.result()
+            if isinstance(found, SordinoError):
+                raise found
+            assert isinstance(found, PaidAnswer)
+            return found
+        await self._desk.elsewhere(errand.analyst)
+        known = await asyncio.get_running_loop().run_in_executor(None, self._in_the_book, errand)
+        if known is None:
+            what = "this job was not begun, or the server was stopped before its charge; nothing was spent."
+            raise Refusal(404, "SRD-505", what, "Send it again with the same Idempotency-Key.")
+        return known
+
+    @staticmethod
+    def _in_the_book(errand: Errand) -> PaidAnswer | None:
+        return errand.known(errand.query.table.ledger.find(errand.request))
