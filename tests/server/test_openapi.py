@@ -13,7 +13,8 @@ SQL = "SELECT COUNT(*) AS n FROM admissions WHERE age < 18"
 EXAMPLES = 200 if os.environ.get("SORDINO_AUDIT") == "full" else 25
 OPERATIONS = [
     "GET /v1/datasets", "POST /v1/plans", "GET /v1/plans/{id}/preview", "POST /v1/plans/{id}/release", "GET /v1/releases/{id}",
-    "GET /v1/releases/{id}/card", "GET /v1/budget", "GET /v1/approvals", "POST /v1/approvals/{id}", "GET /v1/ledger",
+    "GET /v1/releases/{id}/card", "GET /v1/budget", "GET /v1/approvals", "POST /v1/approvals/{id}", "GET /v1/ledger", "DELETE /v1/plans/{id}/release",
+    "POST /v1/shares/price", "POST /v1/shares", "GET /v1/shares/{id}", "GET /v1/shares/{id}/table.csv", "GET /v1/shares/{id}/table.parquet",
 ]  # fmt: skip
 
 
@@ -27,6 +28,8 @@ def served(tmp_path_factory):
         visitor.first = visitor.pay(visitor.owner, SQL, "first", epsilon=1).json()["id"]
         visitor.pay(visitor.token("amina"), SQL, "dear", epsilon=9)
         visitor.waits = visitor.ask("GET", "/v1/approvals", visitor.owner).json()[0]["id"]
+        body = {"share": {"table": "admissions", "columns": ["age", "sex"], "method": "tree"}, "epsilon": "1"}
+        visitor.job = visitor.ask("POST", "/v1/shares", visitor.owner, "job", json=body).json()["id"]
         yield visitor
         visitor.close()
 
@@ -59,7 +62,9 @@ def test_odd_requests_find_no_failure_and_no_answer_without_a_name(served, mode,
     def odd(case, real: bool):
         if real and "{id}" in label:
             kind = label.split("/")[2]
-            case.path_parameters["id"] = {"plans": served.made, "releases": served.first, "approvals": served.waits}[kind]
+            case.path_parameters["id"] = {
+                "plans": served.made, "releases": served.first, "approvals": served.waits, "shares": served.job,
+            }[kind]  # fmt: skip
         sent = case.as_transport_kwargs(base_url="https://testserver", headers={"Authorization": f"Bearer {served.owner}"})
         sent.pop("cookies", None)
         wired = requests.Request(**{name: value for name, value in sent.items() if value is not None}).prepare()

@@ -32,6 +32,7 @@ __all__ = ["NEVER", "as_csv", "as_file", "as_parquet", "made", "promise", "ready
 
 JobId = Annotated[str, Path(max_length=16_000, description="What POST /v1/shares answered.")]
 NEVER = "No row is anybody's. What was not measured together is as the model has it: a number worked out here is not the private table's."
+PARQUET = "application/vnd.apache.parquet"
 PRICES = ("0.1", "0.5", "1", "2", "5")
 
 
@@ -157,15 +158,15 @@ def share_routes(house: House, desk: Desk, worker: Worker, jobs: ShareJobs) -> A
         shared, paid = found
         return answer(await worker.free(_done, id, shared, paid))
 
-    @api.get("/{id}/table.csv", responses=errors(402, 409, 500))
+    @api.get("/{id}/table.csv", response_class=Response, responses={**errors(402, 409, 500), 200: {"content": {"text/csv": {}}}})
     async def table_csv(request: Request, id: JobId) -> Response:
         """The rows, with what they are in the first line. A cell that a spreadsheet would take for a formula is written as text."""
         return as_file(await worker.free(as_csv, await ready(request, id)), "shared.csv", "text/csv")
 
-    @api.get("/{id}/table.parquet", responses=errors(402, 409, 500))
+    @api.get("/{id}/table.parquet", response_class=Response, responses={**errors(402, 409, 500), 200: {"content": {PARQUET: {}}}})
     async def table_parquet(request: Request, id: JobId) -> Response:
         """The rows with card and error report in the metadata."""
-        return as_file(await worker.free(as_parquet, await ready(request, id)), "shared.parquet", "application/vnd.apache.parquet")
+        return as_file(await worker.free(as_parquet, await ready(request, id)), "shared.parquet", PARQUET)
 
     async def ready(request: Request, id: str) -> Shared:
         return ready_only(await made(jobs, worker, request, id, who(request)))
