@@ -13,7 +13,8 @@ SQL = "SELECT COUNT(*) AS n FROM admissions WHERE age < 18"
 EXAMPLES = 200 if os.environ.get("SORDINO_AUDIT") == "full" else 25
 OPERATIONS = [
     "GET /v1/datasets", "POST /v1/plans", "GET /v1/plans/{id}/preview", "POST /v1/plans/{id}/release", "GET /v1/releases/{id}",
-    "GET /v1/releases/{id}/card", "GET /v1/budget", "GET /v1/approvals", "POST /v1/approvals/{id}", "GET /v1/ledger", "DELETE /v1/plans/{id}/release",
+    "GET /v1/releases/{id}/card", "GET /v1/budget", "GET /v1/approvals", "POST /v1/approvals/{id}", "GET /v1/ledger",
+    "DELETE /v1/plans/{id}/release",
     "POST /v1/shares/price", "POST /v1/shares", "GET /v1/shares/{id}", "GET /v1/shares/{id}/table.csv", "GET /v1/shares/{id}/table.parquet",
 ]  # fmt: skip
 
