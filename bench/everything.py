@@ -17,7 +17,7 @@ ORDER = (
     "noise", "sensitivity", "accounting", "ledger", "engine", "bounding", "spark", "scale", "tables", "planner", "means", "quantiles",
     "histograms", "groups", "accuracy", "models", "inference", "regressions", "share", "server", "load", "peers",
 )  # fmt: skip
-WORDS = {"scale": ("--page", "docs/scale.md"), "groups": ("--page", "docs/groups.md")}
+WORDS = {"scale": ("--page", "docs/scale.md"), "groups": ("--page", "docs/groups.md"), "share": ("--page", "docs/shared.md")}
 LIMIT = 25 * 60  # seconds; no bench comes near, one that hangs must not take the night
 
 

@@ -308,3 +308,18 @@ def test_the_first_interrupt_waits_for_the_seal_and_the_second_does_not(interrup
         with pytest.raises(ReleaseFailed):
             held.share(epsilon=2, delta=1e-6, progress=interrupting(2))
         assert held.budget.spent > spent, "the charge stands"
+
+
+def test_with_a_public_twin_the_preview_says_how_far_off_the_table_will_be():
+    known = people(seed=3)
+    with opened(twin={**known, "seen": [day.isoformat() for day in known["seen"]]}) as held:
+        ask = held.sharing(method="tree")
+        told = ask.preview(["2"], delta="1e-6")
+        assert len(held.ledger.entries()) == 0
+        shared = ask.release(epsilon="2", delta="1e-6")
+        true = [bar.tv for names, bar in shared.errors.items() if len(names) == 3]
+        assert told.twin == pytest.approx(4_000, rel=0.05)
+        assert told.lines[0]["triples"] == pytest.approx(np.mean(true), rel=0.25)
+        assert told.lines[0]["pairs"] < told.lines[0]["triples"]
+        assert "public rows" in str(told)
+        assert ask.preview(["2"], delta="1e-6", twin=False).twin is None

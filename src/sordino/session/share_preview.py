@@ -1,4 +1,8 @@
-"""What a price buys, before it is paid: how many marginals are measured, with how much noise, and how far the report can see."""
+"""What a price buys, before it is paid: how many marginals are measured, with how much noise, and how far off the table will be.
+
+From public facts alone where nothing else is known: what noise adds to a measured pair, and how far the error report can see. With a public
+twin the whole release is held on its rows: the errors it ends with are the forecast.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +10,13 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from sordino.noise import draw
 from sordino.privacy.number import as_epsilon
+from sordino.session.twin import SALT, FlatRows, Twin
 from sordino.share.schedule import FINE, median_cells
 
 if TYPE_CHECKING:
-    from sordino.session.sharing import Sharing
+    from sordino.session.sharing import SharePlan, Sharing
 
 __all__ = ["SharePreview", "preview"]
 
@@ -19,27 +25,41 @@ Z = 1.96
 
 @dataclass(frozen=True)
 class SharePreview:
-    """One line for each price. `error` is what noise alone adds to the total variation of a typical measured pair, if rows are known."""
+    """One line for each price. `pair` is what noise alone adds to the total variation of a typical measured pair, if rows are known.
+
+    `pairs` and `triples` are mean total variations of a table made from the public twin's rows, if there is one.
+    """
 
     lines: tuple[dict[str, Any], ...]
     rows: int | None
+    twin: int | None = None  # rows of the public twin that the forecast was made on, as a release would count them
 
     def to_dict(self) -> dict[str, list[Any]]:
         return {name: [line[name] for line in self.lines] for name in self.lines[0]} if self.lines else {}
 
     def __repr__(self) -> str:
         known = f"for {self.rows:,} rows" if self.rows is not None else "give size= or release a count for errors"
-        out = [f"sharing ({known}); nothing read, nothing spent", "epsilon  delta     measured  noise/cell  noise in a pair  report within"]
+        more = "" if self.twin is None else "  pairs   triples (twin)"
+        head = f"epsilon  delta     measured  noise/cell  noise in a pair  report within{more}"
+        out = [f"sharing ({known}); nothing read, nothing spent", head]
         for line in self.lines:
             pair, within = ("?" if line[name] is None else f"{line[name]:.4f}" for name in ("pair", "report"))
             price = f"{line['epsilon']:<7.4g}  {line['delta']:<8.2g}"
-            out.append(f"{price}  {line['measured']:<8}  {line['noise']:<10.1f}  {pair:<15}  {within}")
+            told = (
+                ""
+                if self.twin is None
+                else "  " + "  ".join("?     " if line[n] is None else f"{line[n]:.4f}" for n in ("pairs", "triples"))
+            )
+            out.append(f"{price}  {line['measured']:<8}  {line['noise']:<10.1f}  {pair:<15}  {within:<13}{told}".rstrip())
+        if self.twin is not None:
+            out.append(f"(twin): mean total variation of a table made from about {self.twin:,} public rows; the private rows may differ")
         return "\n".join(out)
 
 
-def preview(sharing: Sharing, epsilons: Any, delta: Any) -> SharePreview:
-    """From public facts alone."""
-    lines, rows = [], sharing._known_rows
+def preview(sharing: Sharing, epsilons: Any, delta: Any, *, twin: bool = True) -> SharePreview:
+    """From public facts, and from the declared twin unless `twin` is false."""
+    lines, rows, counted = [], sharing._known_rows, None
+    stand_in = sharing.query.table.twin_rows if twin else None
     for wanted in epsilons if isinstance(epsilons, list | tuple) else [epsilons]:
         plan = sharing.plan(as_epsilon(wanted), delta)
         schedule, parts = plan.schedule, plan.parts
@@ -50,4 +70,22 @@ def preview(sharing: Sharing, epsilons: Any, delta: Any) -> SharePreview:
         cost = plan.cost
         lines.append({"epsilon": float(cost.epsilon), "delta": float(cost.delta), "measured": schedule.rounds, "noise": noise,
                       "pair": pair, "report": report})  # fmt: skip
-    return SharePreview(tuple(lines), rows)
+        if stand_in is not None:
+            counted, told = _forecast(plan, stand_in)
+            lines[-1] |= told
+    return SharePreview(tuple(lines), rows, counted)
+
+
+def _forecast(plan: SharePlan, twin: Twin) -> tuple[int, dict[str, float | None]]:
+    """The whole release on public rows: how many it counts, and the mean of the errors it reports for pairs and for triples.
+
+    Each reported distance has noise of mean zero, so that their mean is close without knowing them exactly; it is never below zero.
+    """
+    _, outcome = plan.converse(lambda frame: FlatRows(twin.engine).bounded(frame, SALT), draw)
+    unit = 2 * max(outcome.rows, 1.0) * plan.parts * FINE
+
+    def mean(size: int) -> float | None:
+        found = [distance / unit for clique, distance in outcome.distances.items() if len(clique) == size]
+        return min(max(sum(found) / len(found), 0.0), 1.0) if found else None
+
+    return round(outcome.rows), {"pairs": mean(2), "triples": mean(3)}

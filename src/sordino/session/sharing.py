@@ -170,11 +170,14 @@ class Sharing:
         context = Context(unit=self.unit, columns=dict(self.query.asked.columns), grouped=True, filtered=True, keys=None)
         return {i: Keys(min(epsilon, Fraction(1)) * NAMING / each, delta / 2 / each, context) for i in private}
 
-    def preview(self, epsilons: Any = ("0.1", "0.5", "1", "2", "5"), *, delta: Any = None) -> Any:
-        """What each price buys: measurements, the noise of each, and with known rows the error to expect. Free; reads nothing."""
+    def preview(self, epsilons: Any = ("0.1", "0.5", "1", "2", "5"), *, delta: Any = None, twin: bool = True) -> Any:
+        """What each price buys: measurements, the noise of each, and with known rows the error to expect. Free; reads nothing private.
+
+        Where a public twin is declared, a table is made from its rows at each price and its mean errors are told; twin=False leaves it out.
+        """
         from sordino.session.share_preview import preview
 
-        return preview(self, epsilons, delta)
+        return preview(self, epsilons, delta, twin=twin)
 
     def release(
         self, *, epsilon: Any = None, delta: Any = None, rho: Any = None, fresh: bool = False, analyst: str | None = None,
