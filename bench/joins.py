@@ -1,24 +1,29 @@
 """A join of visits and patients with its bounding, against the same join and the same bounding written by hand in DuckDB.
 
 python bench/joins.py [visits]
+
+By hand the key is text, as it is in a file: of a numpy array of text DuckDB makes an ENUM, and the hash of that is not the hash of the text,
+so other rows would be kept. With the ENUM the same statements take four fifths of the time (0.28 instead of 0.34 processor seconds).
 """
 
 from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
+from typing import Any
 
 import duckdb
 import numpy as np
 
 import sordino as sd
 
-ROWS = 8
+ROWS, ROUNDS = 8, 12
 STATEMENT = "SELECT p.sex, SUM(v.cost) AS s FROM visits v JOIN patients p ON v.patient_id = p.patient_id GROUP BY p.sex"
 RANK = "CAST(hash(hash(CAST(17 AS UBIGINT), CAST(4 AS UBIGINT), CAST(u AS VARCHAR), k, q)) >> 32 AS UINTEGER)"
 BY_HAND = (
     """CREATE OR REPLACE TEMP TABLE joined AS
-        SELECT v.patient_id AS u, p.sex AS k, greatest(0, least(1000, v.cost)) AS q
+        SELECT v.patient_id AS u, CAST(p.sex AS VARCHAR) AS k, greatest(0, least(1000, v.cost)) AS q
         FROM visits v JOIN patients p ON v.patient_id = p.patient_id
         WHERE p.sex IN ('f', 'm') AND v.patient_id IS NOT NULL""",
     f"""CREATE OR REPLACE TEMP TABLE bounded AS SELECT u, k, q FROM (
@@ -37,21 +42,28 @@ def main(visits: int) -> None:
         unique={"patients": ["patient_id"]}, columns={"cost": {"type": "int", "bounds": (0, 1000)}}, keys={"sex": ["f", "m"]},
         max_rows=ROWS, max_groups=2, max_rows_per_group=ROWS, budget=sd.Budget(epsilon=1000), ledger=":memory:",
     )  # fmt: skip
-    ours = []
-    for _ in range(5):
-        start = time.perf_counter()
-        hospital.sql(STATEMENT).release(epsilon=1, fresh=True)
-        ours.append(time.perf_counter() - start)
-    hand = []
+    ours, hand = list[tuple[float, float]](), list[tuple[float, float]]()
     with duckdb.connect(":memory:") as connection:
         connection.register("patients", patients)
         connection.register("visits", seen)
-        for _ in range(5):
-            start = time.perf_counter()
+
+        def by_hand() -> None:
             for statement in BY_HAND:
                 connection.execute(statement).fetchall()
-            hand.append(time.perf_counter() - start)
-    print(f"{visits:,} visits: ours {min(ours):.3f} s, by hand {min(hand):.3f} s, ratio {min(ours) / min(hand):.2f}")
+
+        for _ in range(ROUNDS):  # in turn, so that what else the machine does falls on both
+            ours.append(_timed(lambda: hospital.sql(STATEMENT).release(epsilon=1, fresh=True)))
+            hand.append(_timed(by_hand))
+    for place, word in enumerate(("processor seconds", "seconds")):
+        mine, theirs = min(one[place] for one in ours), min(one[place] for one in hand)
+        print(f"{visits:,} visits, {word}: ours {mine:.3f}, by hand {theirs:.3f}, ratio {mine / theirs:.2f}")
+
+
+def _timed(run: Callable[[], Any]) -> tuple[float, float]:
+    """Processor seconds of all threads, and seconds."""
+    before, start = time.process_time(), time.perf_counter()
+    run()
+    return time.process_time() - before, time.perf_counter() - start
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import sordino as sd
 from engines import person_world
 from engines.person_world import BUGS, CUT, DECLARED, STATEMENTS, World, asked, moved, planted, seen, shared_key, strays, violations, world
 from sordino.engines.duckdb import DuckDB
@@ -168,6 +169,10 @@ def test_postgres_says_the_same_integers(on_server: Any, monkeypatch: Any) -> No
     for bug, name in BUGS.items():
         with planted(monkeypatch, bug):
             assert violations(on_server, STATEMENTS[name], tables, [{1, 2, 3}]) > 0
+    assert violations(on_server, STATEMENTS["path"], tables, [{1}]) == 0
+    assert violations(on_server, STATEMENTS["path"], shared_key(tables), [{1}]) > 0  # a key of two people
+    with planted(monkeypatch, "a side cut over everybody"):
+        assert violations(on_server, STATEMENTS["self"], world(8, people=8), [{3}], 2) > 0
     assert strays(on_server, tables) == 0
     with planted(monkeypatch, "owner from the wrong side"):
         assert strays(on_server, tables) > 0
@@ -183,6 +188,12 @@ def test_a_crowd_of_rows_of_one_person_is_cut_alike_on_postgres(on_server: Any) 
             assert seen(other, frame) == seen(engine, frame), name
 
 
+def test_what_a_person_keeps_depends_on_who_they_are_on_postgres(on_server: Any, monkeypatch: Any) -> None:
+    assert not all(person_world.twins(on_server))
+    with planted(monkeypatch, "hash without owner"):
+        assert all(person_world.twins(on_server, range(2)))
+
+
 def test_tables_of_different_databases_are_refused_before_anything_is_paid(on_server: Any) -> None:
     tables = world(5)
     with in_memory(tables) as engine, on_server(tables) as other:
@@ -190,3 +201,31 @@ def test_tables_of_different_databases_are_refused_before_anything_is_paid(on_se
         assert isinstance(apart, SeparateTables)
         with pytest.raises(QueryError, match="different databases"):
             apart.check(asked(STATEMENTS["inner"]))
+
+
+def test_models_and_shares_of_a_joined_view_on_postgres(postgres: Any) -> None:
+    import psycopg
+
+    people, ages = 120, [20 + i % 60 for i in range(120)]
+    rows = {"patients": [(i, ages[i]) for i in range(people)], "visits": [(i // 2, 5 * ages[i // 2]) for i in range(2 * people)]}
+    names = {name: f"{name}_{uuid.uuid4().hex[:8]}" for name in rows}
+    with psycopg.connect(postgres.address, autocommit=True) as connection:
+        connection.execute(f"CREATE TABLE {names['patients']} (patient_id bigint, age bigint)")
+        connection.execute(f"CREATE TABLE {names['visits']} (pid bigint, cost bigint)")
+        try:
+            for name, table in rows.items():
+                connection.cursor().executemany(f"INSERT INTO {names[name]} VALUES (%s, %s)", table)
+            hospital = sd.dataset(
+                {name: (postgres.address, names[name]) for name in rows}, person={"patients": "patient_id", "visits": "pid"},
+                unique={"patients": ["patient_id"]}, bounds={"cost": (0, 500), "age": (0, 100)}, max_rows=2, max_groups=1, size=people,
+                budget=sd.Budget(epsilon=10_000, delta=1e-3), ledger=":memory:",
+            )  # fmt: skip
+            joined = hospital.view("SELECT v.cost, p.age FROM visits v JOIN patients p ON v.pid = p.patient_id")
+            line = joined.regress("cost ~ age").release(epsilon=500).to_dict()
+            made = joined.share(epsilon=50, columns=["cost", "age"]).to_pandas()
+            hospital.close()
+        finally:
+            for name in names.values():
+                connection.execute(f"DROP TABLE {name}")
+    assert abs(line["coefficient"][1] - 5) < 0.3
+    assert made["cost"].corr(made["age"]) > 0.5

@@ -129,6 +129,50 @@ def test_the_same_question_in_sql_and_in_python_is_paid_once_each_and_recalled(h
     assert hospital.budget.spent == 1
 
 
+def test_a_join_is_one_question_however_its_tables_are_ordered_and_called(hospital: Any) -> None:
+    same = [
+        "SELECT p.sex, SUM(v.cost) AS s FROM visits v JOIN patients p ON v.pid = p.patient_id WHERE p.age > 30 GROUP BY p.sex",
+        "SELECT p.sex, SUM(v.cost) AS s FROM patients p JOIN visits v ON v.pid = p.patient_id WHERE p.age > 30 GROUP BY p.sex",
+        "SELECT a.sex, SUM(b.cost) AS s FROM patients a, visits b WHERE a.age > 30 AND a.patient_id = b.pid GROUP BY a.sex",
+        "SELECT sex, SUM(cost) AS s FROM visits JOIN patients ON patient_id = pid WHERE age > 30 GROUP BY sex",
+    ]
+    assert len({hospital.sql(text).key() for text in same}) == 1
+    assert hospital.sql(same[0]).key() != hospital.sql(same[0].replace("JOIN", "LEFT JOIN")).key()
+    assert answers(hospital.sql(same[1])) == {"sex": ["f", "m"], "s": [60, 90]}
+
+
+def test_per_person_after_a_filter_counts_what_the_filter_keeps(hospital: Any) -> None:
+    per = hospital.visits.where("cost >= 20").per_person(n=sd.count(), total=sd.sum("cost"), bounds={"n": (0, 9), "total": (0, 500)})
+    assert answers(per.agg(people=sd.count(), n=sd.sum("n"), total=sd.sum("total"))) == {"people": [3], "n": [5], "total": [200]}
+    many = per.where("n > 1")
+    assert answers(many.agg(people=sd.count(), total=sd.sum("total"))) == {"people": [2], "total": [140]}
+
+
+def test_rows_of_a_join_are_a_table_for_models_and_shares() -> None:
+    people, ages = 300, [20 + i % 60 for i in range(300)]
+    visits = {"pid": [i // 2 for i in range(2 * people)], "cost": [5 * ages[i // 2] + i % 7 for i in range(2 * people)]}
+    visits["ill"] = [ages[i // 2] > 50 for i in range(2 * people)]
+    hospital = sd.dataset(
+        {"patients": {"patient_id": list(range(people)), "age": ages, "sex": ["f", "m"] * 150}, "visits": visits},
+        person={"patients": "patient_id", "visits": "pid"}, unique={"patients": ["patient_id"]}, columns={"ill": "bool"},
+        bounds={"cost": (0, 500), "age": (0, 100)}, keys={"sex": ["f", "m"]}, max_rows=2, max_groups=1, size=people,
+        budget=sd.Budget(epsilon=10_000, delta=1e-3), ledger=":memory:",
+    )  # fmt: skip
+    joined = hospital.view("SELECT v.cost, v.ill, p.age, p.sex FROM visits v JOIN patients p ON v.pid = p.patient_id")
+    assert set(joined.columns) == {"patient_id", "cost", "ill", "age", "sex"}
+    line = joined.regress("cost ~ age").release(epsilon=500).to_dict()
+    assert abs(line["coefficient"][1] - 5) < 0.2
+    odds = joined.logistic("ill ~ age").release(epsilon=100).to_dict()
+    assert odds["coefficient"][1] > 0.05
+    made = joined.share(epsilon=10, columns=["cost", "age", "sex"]).to_pandas()
+    assert abs(len(made) - people) < 30
+    assert made["cost"].corr(made["age"]) > 0.5
+    assert "per person" not in str(joined.where("age > 40").median("cost").release(epsilon=5).about)
+    with pytest.raises(QueryError, match="does not say that the person is the same"):
+        hospital.view("SELECT v.cost FROM visits v JOIN patients p ON v.cost = 3")
+    assert hospital.budget.spent <= 615
+
+
 def test_a_join_that_multiplies_rows_says_how_many_of_a_person_it_looks_at(hospital: Any) -> None:
     twice = "SELECT COUNT(*) AS n FROM visits a JOIN visits b ON a.pid = b.pid"
     query = hospital.sql(twice)
@@ -159,6 +203,8 @@ def test_what_is_declared_wrongly_is_said_at_opening() -> None:
         ({"person": {"patients": "patient_id", "visits": "person"}}, "'person' is not in the source"),
         ({"bounds": {"price": (0, 1)}}, "names 'price'"),
         ({"join_rows": 0}, "join_rows is 0"),
+        ({"person": {"patients": "patient_id", "visits": {"by": "pid"}}}, r'\{"via": "visits", "on": "visit_id"\}'),
+        ({"person": {"patients": {"via": "visits", "on": "a"}, "visits": {"via": "patients", "on": "a"}}}, r"person=\{"),
     ):
         with pytest.raises(QueryError, match=words):
             opened(**changed)
@@ -223,11 +269,17 @@ def test_a_dataset_file_says_whose_the_rows_are(tmp_path: Path) -> None:
         assert answers(hospital.sql(twice)) == {"n": [9]}  # at most two rows of each side, all in all 4 and 4 and 1
         with pytest.raises(QueryError, match=r"\[tables.visits.columns\] fee = \{ type = \"int\", bounds = \[low, high\] \}"):
             hospital.sql("SELECT AVG(fee) AS m FROM visits")
+        with pytest.raises(QueryError, match=r"\[tables.visits.columns\] ward = \{ type = \"int\", bounds = \[low, high\] \}"):
+            hospital.visits.sum("ward").settle(1)
+        with pytest.raises(
+            QueryError, match=r"\[tables.visits.columns\] ward = \{ type = \"cat\", values = .* delta = 1e-6 under \[budget\]"
+        ):
+            hospital.visits.group_by("ward").count().settle(1)
     for old, new, words in (
         ('person = "pid"\n', "", "does not say whose its rows are"),
         ("max_groups = 2", 'max_groups = 2\nunit_column = "patient_id"', "say the same thing"),
         ("join_rows = 2", "join_rows = 2.5", "join_rows is 2.5"),
-        ('person = { via = "visits", on = "visit_id" }', 'person = { by = "visits" }', "person is"),
+        ('person = { via = "visits", on = "visit_id" }', 'person = { by = "visits" }', r'person = \{ via = "visits", on = "visit_id" \}'),
         ('ledger = "hospital.ledger"', 'ledger = "hospital.ledger"\nrelation = "replace"\nowner_log = "x"', ""),
     ):
         file.write_text(FILE.replace(old, new).replace("size = 4\n", "" if not words else "size = 4\n"))

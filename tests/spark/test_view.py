@@ -11,7 +11,22 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from engines.person_world import BUGS, CUT, DECLARED, STATEMENTS, World, asked, moved, planted, seen, strays, violations, world
+from engines.person_world import (
+    BUGS,
+    CUT,
+    DECLARED,
+    STATEMENTS,
+    World,
+    asked,
+    moved,
+    planted,
+    seen,
+    shared_key,
+    strays,
+    twins,
+    violations,
+    world,
+)
 from engines.test_view import in_memory
 from sordino.engines.several import together
 from sordino.engines.spark import Spark
@@ -55,6 +70,11 @@ def test_the_planted_bugs_are_caught(on_cluster: Any, monkeypatch: Any) -> None:
     for bug, name in BUGS.items():
         with planted(monkeypatch, bug):
             assert violations(on_cluster, STATEMENTS[name], tables, [{1, 2, 3}]) > 0
+    assert violations(on_cluster, STATEMENTS["path"], shared_key(tables), [{1}]) > 0  # a key of two people
+    with planted(monkeypatch, "a side cut over everybody"):
+        assert violations(on_cluster, STATEMENTS["self"], world(8, people=8), [{3}], 2) > 0
+    with planted(monkeypatch, "hash without owner"):
+        assert all(twins(on_cluster, range(2)))
     with planted(monkeypatch, "owner from the wrong side"):
         assert strays(on_cluster, tables) > 0
     with planted(monkeypatch, "bounded before the join"):

@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -122,7 +123,8 @@ class _Reader(Document):
         relation = self.at(("dataset", "relation"), Relation.of, head.get("relation", "add_remove"))
         tables = self.table(said, ("tables",), None)
         owners = self.owners(said, people)
-        unit = self.unit({**people, "unit_column": person_column(owners)} if owners else people, relation)
+        whose = {"unit_column": self.at(("tables",), partial(person_column, toml=True), owners)} if owners else {}
+        unit = self.unit({**people, **whose}, relation)
         server = self.server(said) if "server" in said else {}
         if not tables:
             self.refuse(("tables",), "there are no tables.", 'Add [tables.name] with source = "...".')
@@ -218,11 +220,11 @@ class _Reader(Document):
             if "person" not in table:
                 fix = 'Add person = "patient_id", person = { via = "visits", on = "visit_id" }, or public = true.'
                 self.refuse(("tables", name), f"table {shown(name)} does not say whose its rows are, and others do.", fix)
-        found = {
-            name: self.at(("tables", name, "person"), lambda given, t=table: as_owner(given, t.get("unique", ())), table["person"])  # type: ignore[misc]
-            for name, table in tables.items()
-        }
-        self.at(("tables",), check_owners, found)
+        found = {}
+        for name, table in tables.items():
+            read = partial(as_owner, unique=table.get("unique", ()), toml=True)
+            found[name] = self.at(("tables", name, "person"), read, table["person"])
+        self.at(("tables",), partial(check_owners, toml=True), found)
         return found
 
     def source(self, said: dict[str, Any], name: str, unit: PrivacyUnit, owners: Mapping[str, Owner]) -> Source:

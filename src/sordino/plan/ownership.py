@@ -11,6 +11,7 @@ from typing import Any
 
 from sordino.errors import QueryError
 from sordino.schema.column import Column
+from sordino.schema.spelling import spell
 from sordino.schema.value import is_text, nearest, shown
 from sordino.schema.view import PrivateTable
 
@@ -33,16 +34,16 @@ class Owner:
         return self.person is not None and self.unique == (self.person,)
 
 
-def as_owner(said: Any, unique: Any = ()) -> Owner:
-    """The owner in its declared words: "patient_id", or {"via": "visits", "on": "visit_id"}."""
+def as_owner(said: Any, unique: Any = (), *, toml: bool = False) -> Owner:
+    """The owner in its declared words: "patient_id", or {"via": "visits", "on": "visit_id"}. Errors speak as its author wrote it."""
     keys = (unique,) if isinstance(unique, str) else tuple(unique)
     if is_text(said) and said:
         return Owner(person=said, unique=keys)
     if isinstance(said, Mapping) and set(said) == {"via", "on"} and all(is_text(word) and word for word in said.values()):
         return Owner(via=said["via"], on=said["on"], unique=keys)
-    raise QueryError(
-        "SRD-204", f"person is {shown(said)}.", 'Name the column, "patient_id", or the way to it, {via = "visits", on = "visit_id"}.'
-    )
+    way = 'person = { via = "visits", on = "visit_id" }' if toml else '{"via": "visits", "on": "visit_id"}'
+    fix = f'Name the column, {"person = " * toml}"patient_id", or the way to it, {way}.'
+    raise QueryError("SRD-204", f"person is {shown(said)}.", fix)
 
 
 def as_join_rows(given: Any) -> int:
@@ -53,7 +54,7 @@ def as_join_rows(given: Any) -> int:
     return given
 
 
-def check_owners(owners: Mapping[str, Owner]) -> None:
+def check_owners(owners: Mapping[str, Owner], *, toml: bool = False) -> None:
     """Refuse a path that leads nowhere or in a circle."""
     for name, own in owners.items():
         seen, owner = [name], own
@@ -68,7 +69,8 @@ def check_owners(owners: Mapping[str, Owner]) -> None:
                 )
             if owner.via in seen:
                 what = f"table {shown(name)} leads to the person in a circle: {' -> '.join([*seen, owner.via])}."
-                raise QueryError("SRD-204", what, 'End the path at a table with person = "...".', table=name)
+                end = f'[tables.{spell(owner.via)}] person = "..."' if toml else f'person={{{shown(owner.via)}: "..."}}'
+                raise QueryError("SRD-204", what, f"End the path at a table with a person's column: {end}.", table=name)
             seen.append(owner.via)
             owner = owners[owner.via]
 
@@ -78,12 +80,14 @@ def person_table(owners: Mapping[str, Owner]) -> str | None:
     return next((name for name, owner in owners.items() if owner.single), None)
 
 
-def person_column(owners: Mapping[str, Owner]) -> str:
+def person_column(owners: Mapping[str, Owner], *, toml: bool = False) -> str:
     """What the person's id is called: as in the table of people, or else in the first table that has it."""
     first = person_table(owners)
     found = owners[first].person if first is not None else next((owner.person for owner in owners.values() if owner.person), None)
     if found is None:
-        raise QueryError("SRD-204", "no table says which column is the person's id.", 'Give one of them person = "patient_id".')
+        one = next(iter(owners), "patients")
+        fix = f'[tables.{spell(one)}] person = "patient_id"' if toml else f'person={{{shown(one)}: "patient_id", ...}}'
+        raise QueryError("SRD-204", "no table says which column is the person's id.", f"Let one of them say it: {fix}.")
     return found
 
 

@@ -55,7 +55,7 @@ def join_people(found: Scope, right: Scope, kind: str, conditions: list[exp.Expr
         refuse("a LEFT JOIN on a comparison of both tables", fix)
     right = _filtered(right, inside)
     view, below = settled(right, catalogue), viewed(found, catalogue)
-    name = _free(alias, view, found)
+    name = _free(view.name if isinstance(view, PrivateTable) else alias, view, found)
     joined = PersonJoin(below, view, kind, _named(pairs, below, right), name, catalogue.join_rows)
     if kind in ("semi", "anti"):
         return replace(found, view=joined), rest

@@ -24,6 +24,7 @@ from sordino.plan.aggregate import Aggregates
 from sordino.plan.formula import Formula, formula_of, inputs, value
 from sordino.plan.grouping import grouping_sets
 from sordino.plan.literal import bare, constant_of
+from sordino.plan.person_join import settled
 from sordino.plan.query_plan import QueryPlan
 from sordino.plan.refusal import DEPTH
 from sordino.plan.rewrite import LENGTH, SHAPE, allow, check_statement, refuse, refuse_part
@@ -34,10 +35,11 @@ from sordino.schema.column import Column
 from sordino.schema.expression import names
 from sordino.schema.interval import days, derive
 from sordino.schema.value import is_text, shown
+from sordino.schema.view import View
 from sordino.statistics.port import Statistic
 from sordino.summaries import Refused
 
-__all__ = ["Arrangement", "OrderBy", "Selected", "parse_statement", "read_select"]
+__all__ = ["Arrangement", "OrderBy", "Selected", "parse_statement", "read_select", "read_view"]
 
 
 def parse_statement(text: str) -> exp.Select:
@@ -135,6 +137,17 @@ def read_select(text: str, catalogue: Catalogue) -> Selected:
         return _Select(tree, scope, Aggregates(Expressions(scope, scope.condition), catalogue.unit, {})).read()
     except RecursionError:
         raise QueryError("SRD-209", "the statement is nested too deeply.", "Nest fewer levels.") from None
+
+
+def read_view(text: str, catalogue: Catalogue) -> tuple[str, View]:
+    """The rows of people a SELECT without aggregates shows, and the table it starts from."""
+    try:
+        scope = Sources(catalogue).inner(parse_statement(text))
+    except RecursionError:
+        raise QueryError("SRD-209", "the statement is nested too deeply.", "Nest fewer levels.") from None
+    if scope.table not in catalogue.people:
+        raise QueryError("SRD-204", "its rows belong to nobody.", "Say whose they are: unit= or person= when the table is opened.")
+    return scope.table, settled(scope, catalogue)
 
 
 @dataclass(frozen=True)

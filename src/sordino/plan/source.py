@@ -19,6 +19,7 @@ from sordino.schema.expression import And
 from sordino.schema.frame import Join, Public
 from sordino.schema.spelling import spell
 from sordino.schema.value import nearest, shown
+from sordino.schema.view import PrivateTable
 
 __all__ = ["Sources"]
 
@@ -62,10 +63,11 @@ class Sources:
         clause = select.args.get("from_")
         if clause is None:
             raise QueryError("SRD-208", "the statement has no FROM.", f"Name a table: {', '.join(map(spell, self.catalogue.private))}.")
-        found = self._relation(clause.this)
+        first, joins = self._in_order(clause.this, list(select.args.get("joins") or ()))
+        found = self._relation(first)
         where = select.args.get("where")
         parts = [] if where is None else [bare(part) for part in chain(bare(where.this), exp.And)]
-        for said in select.args.get("joins") or ():
+        for said in joins:
             join = said
             plain = not join.args.get("on") and not join.args.get("using") and not join.args.get("side") and not join.args.get("method")
             if plain and str(join.args.get("kind") or "").upper() in ("", "CROSS"):
@@ -73,6 +75,25 @@ class Sources:
             found, rest = self._joined(found, join)
             parts += rest
         return found, parts
+
+    def _in_order(self, first: exp.Expr, joins: list[exp.Expr]) -> tuple[exp.Expr, list[exp.Expr]]:
+        """Two tables of people that are joined both ways alike, in one order: the same question is then paid for once."""
+        people = [join for join in joins if self._people(join.this) is not None]
+        here, there = self._people(first), self._people(people[0].this) if people else None
+        if len(people) != 1 or here is None or there is None or people[0].args.get("side") or here == there:
+            return first, joins
+        if str(people[0].args.get("kind") or "").upper() not in ("", "INNER", "CROSS") or joins[0] is not people[0]:
+            return first, joins
+        if min(here, there, key=lambda table: (table.single, table.name)) is here:
+            return first, joins
+        turned = people[0].copy()
+        turned.set("this", first.copy())
+        return people[0].this, [turned, *joins[1:]]
+
+    def _people(self, node: exp.Expr) -> PrivateTable | None:
+        """The table of people that a node names; a subquery names none."""
+        name = str(node.this.this) if type(node) is exp.Table and type(node.this) is exp.Identifier else ""
+        return None if name in self.named else self.catalogue.people.get(name)
 
     def inner(self, select: exp.Expr) -> Scope:
         """A subquery of filters and projections, or of what is computed inside each person: the columns it shows."""

@@ -103,7 +103,8 @@ class Column:
         """The public grid of this column; an error with the fix if it has no bounds."""
         if not self.number:
             what = f"column {shown(self.name)} is of type {self.type}, not a number."
-            declare = f" If it holds numbers, declare bounds={{{shown(self.name)}: (low, high)}}." if self.type == "cat" else ""
+            said = self.hint or f"Declare bounds={{{shown(self.name)}: (low, high)}}."
+            declare = f" If it holds numbers: {said}" if self.type == "cat" else ""
             raise QueryError("SRD-203", what, f"Ask for counts, or group by it.{declare}", column=self.name)
         if self.type == "bool":
             return Grid("bool", Fraction(1), 0, 1)

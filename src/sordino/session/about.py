@@ -328,7 +328,7 @@ def _covered(facts: Mapping[str, Any], bars: Mapping[str, str], kind: str, level
     return out
 
 
-def lost(facts: Mapping[str, Any]) -> list[str]:
+def lost(facts: Mapping[str, Any], *, in_file: bool = False) -> list[str]:
     """What limits are publicly known to cut, before anything is paid."""
     unit, groups = facts["privacy unit"], _groups(facts)
     if facts["question"].get("unit") is None or not groups:
@@ -339,5 +339,6 @@ def lost(facts: Mapping[str, Any]) -> list[str]:
     who = unit["unit"]
     return [
         f"rows are cut: one {who} counts in at most {most} of these {groups:,} groups, so {groups - most:,} of {groups:,} are lost of a "
-        f"{who} who is in all of them, and groups may be counted smaller than they are. A larger max_groups= keeps more, with more noise."
+        f"{who} who is in all of them, and groups may be counted smaller than they are. "
+        f"A larger max_groups{' under [privacy]' if in_file else '='} keeps more, with more noise."
     ]

@@ -20,7 +20,7 @@ from sordino.errors import QueryError
 from sordino.ledger import Balance, Book, Budget, open_ledger
 from sordino.plan.dataset import Dataset, read_dataset
 from sordino.plan.ownership import owned_tables
-from sordino.plan.select import read_select
+from sordino.plan.select import read_select, read_view
 from sordino.plan.sql_expression import Catalogue
 from sordino.schema.column import Column
 from sordino.schema.declaration import complete
@@ -61,14 +61,23 @@ class Opened:
 
     def sql(self, text: str) -> Query:
         """The question an SQL statement asks of private tables, joined on their people, with public tables beside them."""
-        some = next(iter(self.tables.values()))
-        columns = {name: opened.columns for name, opened in self.tables.items()}
-        people = {name: owned for name, opened in self.tables.items() if (owned := owned_by(opened)) is not None}
-        selected = read_select(text, Catalogue(columns, some.publics, self.declared.unit.column, people, self.declared.join_rows))
+        selected = read_select(text, self._catalogue)
         table = self.tables[selected.asked.table]
         if selected.asked.view is not None:
             table = view_table(replace(table, unit=self.declared.unit, engine=self.joint), selected.asked.view)
         return Query(table, selected.asked, selected.arrangement)
+
+    def view(self, text: str) -> Table:
+        """The rows of a SELECT without aggregates as a table: `hospital.view("SELECT p.age FROM visits v JOIN ...").mean("age")`."""
+        name, view = read_view(text, self._catalogue)
+        return view_table(replace(self.tables[name], unit=self.declared.unit, engine=self.joint), view)
+
+    @property
+    def _catalogue(self) -> Catalogue:
+        some = next(iter(self.tables.values()))
+        columns = {name: opened.columns for name, opened in self.tables.items()}
+        people = {name: owned for name, opened in self.tables.items() if (owned := owned_by(opened)) is not None}
+        return Catalogue(columns, some.publics, self.declared.unit.column, people, self.declared.join_rows)
 
     @property
     def budget(self) -> Balance:
@@ -166,6 +175,7 @@ def opened_dataset(declared: Dataset, *, imported: bool = False, engine: str = "
             publics=publics,
             own=whose,
             checked=attested(declared),
+            in_file=bool(declared.path),
         )
         if whose is not None and whose.single:
             made = replace(made, unit=one_row(made.unit))
@@ -217,10 +227,10 @@ def _wanted(declared: Dataset, name: str, reader: Any) -> Wanted | None:
 
 
 def _in_file(table: str, column: Column) -> Column:
-    """A number without bounds, with the line that declares them."""
-    if not column.number or column.bounds is not None or column.type == "bool":
+    """A number without bounds, or a text that may be numbers, with the line that declares them."""
+    if (not column.number and column.type != "cat") or column.bounds is not None or column.type == "bool":
         return column
-    line = f'{column.name} = {{ type = "{column.type}", bounds = [low, high] }}'
+    line = f'{column.name} = {{ type = "{column.type if column.number else "int"}", bounds = [low, high] }}'
     return replace(column, hint=f"Declare them in the dataset file, from public knowledge: [tables.{table}.columns] {line}.")
 
 

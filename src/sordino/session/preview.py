@@ -186,7 +186,7 @@ def preview(
     facts = {"rows": view.rows, "twin": None if view.twin is None else "codebook" if view.twin.guess else "public twin"}
     asked = f"{', '.join(query.asked.statistics)}" + (f" by {', '.join(query.asked.by)}" if query.asked.by else "")
     about, others = about_plan(plan, query), tuple(others_of(view, best.epsilon if best is not None else _middle(found), delta))
-    notes = (*unlisted(query.asked), *lost(plan.facts), *_notes(view, found, delta))
+    notes = (*unlisted(query.asked), *lost(plan.facts, in_file=query.table.in_file), *_notes(view, found, delta))
     return Preview(asked, who, tuple(found), str(balance), notes, best, problem, facts, balance.filter.word, about, others, query.level)
 
 

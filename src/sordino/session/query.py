@@ -31,6 +31,7 @@ from sordino.session.encoding import Shape, shape, split
 from sordino.session.execute import execute
 from sordino.session.improvement import combine, drawn_noise, half_width, second_price
 from sordino.session.older import older_answers, older_key
+from sordino.session.people import per_person
 from sordino.session.preview import EPSILONS, Explanation, Preview, explain, preview
 from sordino.session.price import Offer, Wish, as_wish, meets, price, public_rows, rank_wish, rho_offer, widths
 from sordino.session.release import Release, as_level, member_of, price_of
@@ -79,6 +80,14 @@ class Query(TableVerbs):
     def where(self, condition: str) -> Query:
         """Keep only rows that also fulfil this condition."""
         return replace(self, asked=self.asked.with_where(condition))
+
+    @builds
+    def per_person(self, *, bounds: Mapping[str, Any] | None = None, **made: Statistic) -> Table:
+        """One row for each person who has a row left, computed from those: `visits.where("cost > 20").per_person(n=sd.count())`."""
+        if self.asked.by or self.asked.statistics:
+            fix = "Filter first, then per_person, then ask: group and count the rows it makes."
+            raise QueryError("SRD-208", "per_person comes before groups and statistics.", fix)
+        return per_person(self.table, self.asked, made, bounds)
 
     @builds
     def group_by(self, *columns: str) -> Query:

@@ -23,6 +23,8 @@ from sordino.plan.recall import context, frame
 from sordino.privacy.certificate import Certificate, whole_cost
 from sordino.privacy.cost import Cost
 from sordino.schema.frame import Frame
+from sordino.schema.spelling import spell
+from sordino.schema.value import shown
 from sordino.session.card import NOT_LOCAL, Card, claim
 from sordino.session.encoding import Shape, shape
 from sordino.session.key_check import assumption
@@ -265,7 +267,7 @@ def settle(
             if statistic.needs_delta(public) and statistic.without_delta is not None:
                 raise QueryError("SRD-102", *statistic.without_delta)
         what = "the keys of this question are private, which takes a delta, and the budget has none."
-        raise QueryError("SRD-102", what, "Without a delta: declare the public keys with keys=. Or give the budget a delta such as 1e-6.")
+        raise QueryError("SRD-102", what, _listed(table, asked))
     offered = pool * POOL_SHARE if delta is None else delta
     plan = plan_steps(_placed(asked), epsilon, offered, public, way=asked.mechanism or way, weights=weights)
     own = frame(asked, unit, fold_ids=table.fold_ids)
@@ -283,6 +285,16 @@ def settle(
         facts["rows"] = NOT_LOCAL
     facts |= assumption(asked.view, table.checked)
     return Settled(charged, frames, plan, names, asked.by, public, facts, labels.sealed, shapes)
+
+
+def _listed(table: Table, asked: Question) -> str:
+    """How to make private keys public, in the words the table was declared in."""
+    read = [name for statistic in asked.statistics.values() for name in statistic.columns]
+    name = next((name for name in (*asked.by, *read) if asked.columns[name].keys is None), "ward")
+    if table.in_file:
+        line = f'{spell(name)} = {{ type = "cat", values = ["...", "..."] }}'
+        return f"Without a delta: list the public keys, [tables.{table.name}.columns] {line}. Or write delta = 1e-6 under [budget]."
+    return f"Without a delta: declare the public keys with keys={{{shown(name)}: [...]}}. Or give the budget a delta such as 1e-6."
 
 
 def _placed(asked: Question) -> dict[str, Any]:

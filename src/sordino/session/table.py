@@ -57,6 +57,7 @@ class Table(TableVerbs):
     publics: Mapping[str, Public] = field(default_factory=dict, repr=False)  # tables of the dataset that a statement may join
     view: View | None = field(default=None, repr=False)  # what the rows are, where they are not those of one source
     checked: str = field(default="", repr=False)  # when the owner found the keys of views unique
+    in_file: bool = field(default=False, repr=False)  # declared in a dataset file, and errors say what to write there
     own: PrivateTable | None = field(default=None, repr=False)  # whose rows these are, where several tables have the same people
 
     def _ask(self, statistic: Statistic) -> Query:
