@@ -18,8 +18,11 @@ from typing import Any
 from sordino import statistics
 from sordino.errors import QueryError
 from sordino.session.query import Query
+from sordino.statistics.column_sum import Sum
+from sordino.statistics.grouping_sets import GroupingSets
 from sordino.statistics.rank_test import RankTest
-from sordino.statistics.row_count import Present
+from sordino.statistics.row_cap import RowCap
+from sordino.statistics.row_count import Count, Present
 from sordino.statistics.second_moment import KINDS, Pair
 
 __all__ = [
@@ -247,10 +250,17 @@ EXAMPLES: dict[str, tuple[tuple[str, tuple[Any, ...], dict[str, Any]], ...]] = {
 BESIDE: dict[str, tuple[Any, tuple[Any, ...]]] = {
     **{f"{kind} of two columns": (Pair, (kind, "income", "age")) for kind in KINDS},
     "count of values": (Present, ("income",)),
+    "limit on rows": (RowCap, ("age",)),
+    "count by several groupings": (GroupingSets, (Count(), ("sex",), ((0,), ()))),
+    "sum by several groupings": (GroupingSets, (Sum("income"), ("sex",), ((0,), ()))),
     "rank test of differences": (RankTest, ("income",)),
     "rank test of two groups": (RankTest, ("income", "ok")),
 }
-GROUPED = {"rank test of two groups": "ok"}  # questions that need groups of their own
+GROUPED = {
+    "rank test of two groups": "ok",
+    "count by several groupings": "sex",
+    "sum by several groupings": "sex",
+}  # questions that need groups of their own
 USUAL: dict[str, Any] = {"column": "income", "columns": ["income", "age"], "q": "0.9", "k": 2, "trim": 4}
 TOGETHER: dict[str, dict[str, Call]] = {
     "several at once": {

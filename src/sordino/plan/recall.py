@@ -12,7 +12,7 @@ from typing import Any
 
 from sordino.errors import QueryError
 from sordino.plan.query_plan import QueryPlan
-from sordino.privacy.relation import PrivacyUnit
+from sordino.privacy.relation import DRAWN, PrivacyUnit
 from sordino.schema.column import Column
 from sordino.schema.expression import leaves, names, reads
 from sordino.schema.frame import Frame
@@ -94,7 +94,8 @@ def question(query: QueryPlan, unit: PrivacyUnit, *, fold_ids: bool = False) -> 
     unit = query.unit_of(unit)
     asked = question_format_1(query, unit, fold_ids=fold_ids)
     distinct = {encode(said): said for said in asked["statistics"].values()}
-    limits = {"max_rows": unit.max_rows, "max_rows_per_group": unit.rows_per_group}
+    limits: dict[str, Any] = {"max_rows": unit.max_rows, "max_rows_per_group": unit.rows_per_group}
+    limits |= {"limit": DRAWN} if query.narrowing.rows == DRAWN else {}  # not yet a question that has an answer
     lengths = {name: query.narrowed[name].max_length for name in asked["columns"] if query.narrowed[name].type == "cat"}
     texts = {name: length for name, length in lengths.items() if length != LENGTH}
     return {**asked, **limits, "statistics": [distinct[text] for text in sorted(distinct)], "text": texts}

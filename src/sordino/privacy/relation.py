@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Any
 
 from sordino.errors import QueryError
 
-__all__ = ["Limits", "Narrowing", "PrivacyUnit", "Relation"]
+__all__ = ["DRAWN", "Limits", "Narrowing", "PrivacyUnit", "Relation"]
 
 
 class Relation(StrEnum):
@@ -112,6 +113,7 @@ class PrivacyUnit:
         return f"at most {rows} of one person, in at most {groups}{each}"
 
 
+DRAWN = "private"  # a limit on rows that is drawn, and published, before the question is answered
 LIMITS = {"rows": "max_rows", "groups": "max_groups", "rows_per_group": "max_rows_per_group"}
 
 
@@ -124,12 +126,13 @@ class Narrowing:
     by at most n, and nobody else's. QED
     """
 
-    rows: int | None = None
+    rows: int | str | None = None
     groups: int | None = None
     rows_per_group: int | None = None
+    drawn: str = ""  # where a drawn limit is from; how the question came to be, and no part of it
 
     @property
-    def given(self) -> dict[str, int]:
+    def given(self) -> dict[str, Any]:
         """The limits that were named, by the words of `limit`."""
         return {word: value for word in LIMITS if (value := getattr(self, word)) is not None}
 
@@ -140,6 +143,8 @@ class Narrowing:
                 "SRD-204", "every row is a unit, so there is nothing to limit.", "Leave limit() out, or name unit= of the table."
             )
         for word, value in self.given.items():
+            if word == "rows" and value == DRAWN:
+                continue
             most = unit.rows_per_group if word == "rows_per_group" else getattr(unit, LIMITS[word])
             if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
                 fix = f"The table declares {LIMITS[word]} {most}: give a whole number between 1 and that."
@@ -148,7 +153,7 @@ class Narrowing:
 
     def of(self, unit: PrivacyUnit, *, grouped: bool) -> PrivacyUnit:
         """The unit as this question sees it. Without groups only the rows in all can be fewer."""
-        rows = unit.max_rows if self.rows is None else min(self.rows, unit.max_rows)
+        rows = min(self.rows, unit.max_rows) if isinstance(self.rows, int) else unit.max_rows
         if not grouped:
             return unit if rows == unit.max_rows else replace(unit, max_rows=rows)
         groups = unit.max_groups if self.groups is None else min(self.groups, unit.max_groups)

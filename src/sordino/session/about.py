@@ -89,7 +89,7 @@ def limited(unit: Mapping[str, Any], *, groups: int | None = None, word: str = "
     """
     rows, many = int(unit["max_rows"]), int(unit["max_groups"])
     each = int(unit.get("max_rows_per_group", rows))
-    one = f"of one {unit['unit']}{where}"
+    one = f"of one {unit['unit']}{where}" + (" (a limit drawn from the rows)" if unit.get("limit drawn") else "")
     if "max_rows_per_group" not in unit:
         return f"at most {_some(rows, word)} {one}" + (f" in each of at most {_some(many, 'groups')}" if groups != 0 else "")
     if groups == 0:
@@ -232,6 +232,8 @@ def _estimand(name: str, facts: Mapping[str, Any]) -> str:
             return f"their number{_sets(said)}"
         case "count_units":
             return f"the number of different {facts['privacy unit']['unit']}s"
+        case "row_cap":
+            return "a limit on the rows of one of them that is worth counting, chosen from a public ladder"
         case "count_distinct":
             return f"the number of different values of {of}"
         case "present":

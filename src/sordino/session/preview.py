@@ -323,6 +323,7 @@ class Explanation:
     theorems: tuple[str, ...]
     split: dict[str, str]
     why: str = "by public facts alone: the question, bounds, keys, declared or released sizes, and the price"
+    notes: tuple[str, ...] = ()
 
     def to_json(self) -> str:
         return json.dumps(asdict(self), default=str)
@@ -332,7 +333,7 @@ class Explanation:
         for name in dict.fromkeys(choice.statistic for choice in self.choices):
             out.append(f"{name}" + (f" (its part: epsilon {self.split[name]})" if name in self.split and len(self.split) > 1 else ""))
             out += [str(choice) for choice in self.choices if choice.statistic == name]
-        return "\n".join([*out, *(f"theorem: {text}" for text in self.theorems)])
+        return "\n".join([*out, *self.notes, *(f"theorem: {text}" for text in self.theorems)])
 
     __repr__ = __str__
 

@@ -27,6 +27,7 @@ from sordino.schema.column import Column
 from sordino.schema.expression import Predicate
 from sordino.schema.spelling import describe
 from sordino.schema.value import shown
+from sordino.session import private_limit
 from sordino.session.encoding import Shape, shape, split
 from sordino.session.execute import execute
 from sordino.session.improvement import combine, drawn_noise, half_width, second_price
@@ -147,6 +148,8 @@ class Query(TableVerbs):
         `rows` is what the public knows of their number, if the caller has looked already. `way` is the planner's choice when another than
         the first is wanted; a mechanism the caller named comes before it.
         """
+        if private_limit.is_private(self):
+            raise QueryError("SRD-204", "its limit is drawn first, which takes a release of its own.", "Release the question by itself.")
         price, share = as_epsilon(epsilon), None if delta is None else as_delta(delta, zero=True)
         known = public_rows(self) if rows is ... else rows
         divided = None if weights is None else tuple(weights.items())
@@ -203,6 +206,8 @@ class Query(TableVerbs):
         With `within` or `within_rank` the first line is the price of that wish. `interval` and `level` are those of `release`.
         """
         other = self.ended(interval, level, within_rank)
+        if private_limit.is_private(other):
+            return private_limit.listed(other, epsilons=epsilons, within=within, delta=delta)
         if other is not self:
             return other.preview(epsilons=epsilons, within=within, within_rank=within_rank, delta=delta)
         wish = self._wish(within, within_rank)
@@ -220,6 +225,8 @@ class Query(TableVerbs):
         """The mechanism chosen at this price, why, what was rejected and by how much, the theorem and the cost. Free."""
         ended = self.ended(interval, level)
         query = ended if mechanism is None and propose is None else ended.by_mechanism(mechanism, propose, otherwise)
+        if private_limit.is_private(query):
+            return private_limit.explained(query, epsilon, delta=delta)
         return explain(query, as_epsilon(epsilon), delta)
 
     def ended(self, interval: Any = None, level: Any = None, within_rank: Any = None) -> Query:
@@ -365,6 +372,10 @@ class Query(TableVerbs):
             price: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "delta": delta, "within": within, "within_rank": within_rank}
             return other.release(**price, fresh=fresh, analyst=analyst, request=request)
         self._one_price(epsilon, rho, within, within_rank)
+        if private_limit.is_private(self):
+            return private_limit.released(
+                self, epsilon=epsilon, rho=rho, delta=delta, within=within, fresh=fresh, analyst=analyst, request=request
+            )
         wish, ranks = self._wish(within, within_rank), within_rank is not None
         least = None if epsilon is None else as_epsilon(epsilon)
         recorded = None if fresh else self.recall(least, wish, ranks=ranks, rho=None if rho is None else as_positive(rho, "rho"))

@@ -277,6 +277,7 @@ def settle(
         table.engine.check(wanted)
     limits = {"max_rows": unit.max_rows, "max_groups": unit.max_groups, "max_rows_per_group": unit.rows_per_group}
     who = {"unit": table.unit_word, "relation": unit.relation.value, **limits}
+    who |= {"limit drawn": asked.narrowing.drawn} if asked.narrowing.drawn else {}
     said = {**words, "statistics": {name: asked.statistics[label].question() for label, name in labels.sealed.items()}}
     facts = {"dataset": table.dataset, "version": table.version, "table": table.name, "privacy unit": who, "question": said}
     shapes = {name: found for label, name in labels.sealed.items() if (found := shape(name, asked.statistics[label]))}

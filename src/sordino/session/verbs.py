@@ -184,6 +184,9 @@ class TableVerbs(Verbs["Query"]):
 
         `rows` of a person in all, `groups` a person may count in, `rows_per_group` in each of them. Less of a person is less noise, and
         the answer is about the rows that are kept.
+
+        rows="private" draws the limit, for counts and sums: with a fifth of the first price, as a release of its own. It belongs to these
+        rows and groups, is free afterwards, and stands in `about`.
         """
         query = self._rows()
         narrower = query.asked.limited(query.table.unit, rows=rows, groups=groups, rows_per_group=rows_per_group)
