@@ -102,15 +102,10 @@ def test_no_person_moves_all_groupings_by_more_than_is_paid_for(relation, rows, 
         assert np.abs(change).sum(1).max() == steps["laplace"].noise.reach
 
 
-@pytest.mark.parametrize("way", [None, "gaussian"])
-def test_conformance(way):
-    def asked(place):
-        query = place.cube("sex", "job").count()
-        return query if way is None else query.by_mechanism(way)
-
-    found = check_statistic(asked, places=("",))
+def test_conformance_of_a_cube():
+    found = check_statistic(lambda place: place.cube("sex", "job").count(), places=("",))
     assert found.ok, str(found)
-    assert max(row.reached or 0 for row in found.rows) > 0.9
+    assert found.reached > 0.9
 
 
 def test_noise_for_one_grouping_only_is_caught(monkeypatch):

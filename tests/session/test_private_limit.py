@@ -10,7 +10,7 @@ import pytest
 
 import sordino as sd
 from sordino.errors import BudgetExceeded, QueryError
-from sordino.lab.conformance import World, check_statistic, covered
+from sordino.lab.conformance import World, covered
 from sordino.privacy.discrete import ArgMax
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
@@ -101,17 +101,16 @@ def _chances(rows, sensitivity, *, people=True):
 
 def test_every_small_world_keeps_the_price_and_a_score_in_rows_would_not():
     worst = {True: 0.0, False: 0.0}
-    for rows in product(range(1, 5), repeat=3):
-        for one in range(1, 5):
+    for rows in product(range(1, 6), repeat=4):
+        for one in (1, 3, 5):
             for people in (True, False):
                 p, q = _chances(rows, 1, people=people), _chances([*rows, one], 1, people=people)
                 worst[people] = max(worst[people], float(np.max(np.abs(np.log(p / q)))))
-    assert 0.5 < worst[True] <= 1 + 1e-9
+    assert 0.75 < worst[True] <= 1 + 1e-9
     assert worst[False] > 1.2, "rows that are too many move such a score by more than one"
 
 
 def test_conformance():
-    assert check_statistic(RowCap("age"), places=("", ", where"), sparse=True).ok
     traced = []
     with World() as world:
         for kind, pair in covered(0, stride=2):

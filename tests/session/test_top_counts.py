@@ -56,6 +56,7 @@ def test_the_bars_of_counts_hold_for_the_values_that_were_chosen(table):
 
 
 def test_conformance_with_counts_and_in_order():
-    for asked in (top_k("sex", 2, True), top_k("zip", 2)):
-        found = check_statistic(asked, places=("", ", by public keys"), sparse=True)
+    for asked in (top_k("job", 1, True), top_k("zip", 2)):
+        found = check_statistic(asked, places=("",), sparse=True)
         assert found.ok, str(found)
+        assert found.reached > 0.99

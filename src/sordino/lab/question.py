@@ -235,8 +235,7 @@ EXAMPLES: dict[str, tuple[tuple[str, tuple[Any, ...], dict[str, Any]], ...]] = {
     "top_k": (
         ("", ("job", 2), {}),
         (" of private keys", ("zip", 1), {}),
-        (" with counts", ("sex", 2), {"counts": True}),
-        (" of private keys in order", ("zip", 2), {}),
+        (" of private keys with counts", ("zip", 2), {"counts": True}),
     ),
     "histogram": (
         ("", ("sex",), {}),
