@@ -9,6 +9,7 @@ import pytest
 
 import sordino as sd
 from sordino.errors import QueryError
+from sordino.privacy.cost import Cost
 
 HUGE = 100_000
 DATA = {
@@ -78,3 +79,41 @@ def test_an_answer_without_groups_says_the_threshold_and_what_would_change_it(ta
         assert "no group is shown: keys under about" in text
         assert "larger epsilon or delta, or public keys=" in text
     assert "no group is shown" not in str(table.group_by("year").count().release(epsilon=1))
+
+
+def scattered(accounting="pure", rows=3, each=1):
+    """Every person holds one key that all hold, and nine that nobody else has."""
+    who = np.repeat(np.arange(400), 10)
+    key = np.array([f"own{i}" for i in range(len(who))], object)
+    key[::10] = "common"
+    limits = {"unit": "who", "max_rows": rows, "max_groups": 3, "max_rows_per_group": each, "columns": {"key": "cat"}}
+    budget = sd.Budget(epsilon=100, delta=1e-4, accounting=accounting)
+    return sd.table({"who": who, "key": key}, **limits, budget=budget, ledger=":memory:", name="t")
+
+
+def test_people_are_bounded_again_inside_the_named_keys():
+    with scattered() as table:
+        found = table.group_by("key").count_units().release(epsilon=10, delta=1e-5)
+        assert found.to_dict()["key"] == ["common"]
+        assert found.to_dict()["count_units"][0] > 390, "bounded once, three of ten keys a person, about 120 would count"
+
+
+def test_naming_keys_costs_the_rho_of_its_noise():
+    with scattered("zcdp") as table:
+        plan = table.group_by("key").count_units().settle(1, 1e-6)
+        keys = plan.plan.keys.cost
+        assert (float(keys.epsilon), float(keys.delta)) == (0.25, 1e-6)
+        noise = next(part for part, _ in keys.parts if part.mu_squared is not None)
+        assert float(keys.rho) == pytest.approx(float(noise.mu_squared) / 2, rel=1e-6)
+        assert float(keys.rho) < 0.1 * float(Cost.approximate(keys.epsilon, keys.delta).rho)
+        assert float(keys.rho_delta) == float(keys.delta) / 2, "the Gaussian has no delta of its own there"
+
+
+def test_every_answer_with_private_keys_says_the_threshold_and_what_it_means_in_people():
+    with scattered(rows=30, each=10) as table:
+        people = table.group_by("key").count_units().release(epsilon=4, delta=1e-5)
+        assert "keys under about" in people.about
+        assert "people in one group each, or" in str(people)
+        rows = table.group_by("key").count().release(epsilon=4, delta=1e-5)
+        assert "people with one row there" in str(rows)
+        assert "with 10)" in rows.about

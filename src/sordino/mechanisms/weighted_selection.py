@@ -57,6 +57,7 @@ class WeightedSelection:
     delta: Fraction
     max_groups: int = 3
     relation: Relation = Relation.ADD_REMOVE
+    parts: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", as_epsilon(self.epsilon))
@@ -129,7 +130,17 @@ class WeightedSelection:
     def certificate(self) -> Certificate:
         unit = f"{self.relation.value}; a person in at most {self.max_groups} keys, of weight one together"
         why = "hiding and noise are added, round by round; that their maximum would do is not proved for rounds that depend on each other"
-        return claim(self, Cost.approximate(self.epsilon, self.delta), Closed(self.hockey), assumes=unit, loose=why)
+        return claim(self, self.cost, Closed(self.hockey), assumes=unit, loose=why)
+
+    @cached_property
+    def cost(self) -> Cost:
+        """(epsilon, delta); by `parts`, for ledgers that add rho, a Gaussian of mu and the coins of hidden keys: mu^2/2 beside a delta."""
+        if not self.parts:
+            return Cost.approximate(self.epsilon, self.delta)
+        noise = Cost.gaussian(largest_mu(self._left, self.delta / 2) ** 2, self._left, self.delta / 2)
+        hidden = [self.hidden(turn) for turn in range(len(ROUNDS))]
+        coins = tuple((Cost.approximate(part / (1 - part), part), 1) for part in hidden)  # -ln(1 - d) <= d/(1 - d)
+        return Cost(self.epsilon, self.delta, "composed", parts=((noise, 1), *coins))
 
     def law(self, turn: int, weights: NDArray[np.int64]) -> Placed[Any]:
         return GaussianLaw().at(weights, self.scales[turn], grid=output_grid(self.scales[turn]))

@@ -141,7 +141,7 @@ def _rows(facts: Mapping[str, Any]) -> str:
     asked, unit, word = facts["question"], facts["privacy unit"], _word(facts)
     where = "" if asked["where"] is None else f" where {_short(_condition(asked['where']))}"
     by = f", by {', '.join(map(spell, asked['by']))}" if asked["by"] else ""
-    hidden = ", groups of few withheld" if facts.get("withheld") else ""
+    hidden = f", {facts['withheld']}" if facts.get("withheld") else ""
     alone = asked.get("unit") is None
     if alone:
         return f"every row of {spell(str(asked['table']))}{where}{by}{hidden}"

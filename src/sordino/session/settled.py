@@ -5,6 +5,7 @@ A table of no rows: what a conversation is rehearsed with before anything is cha
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
@@ -43,7 +44,7 @@ from sordino.summaries.totals import Clipped, GroupTotals, Middles, Ranks, Rows,
 if TYPE_CHECKING:
     from sordino.session.table import Table
 
-__all__ = ["Nobody", "Settled", "settle"]
+__all__ = ["Nobody", "Settled", "settle", "within"]
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,25 @@ class Nobody:
             cells = request.octaves + 1 if request.octaves else 0
             return Slope(groups, np.zeros((len(groups), size), object), np.zeros((len(groups), cells), object))
         raise QueryError("SRD-106", f"an engine does not answer {type(request).__name__}.", "Ask for another statistic.")
+
+
+MOST_INSIDE = 100_000  # cells of the columns of named keys
+
+
+def within(frame: Frame, groups: Groups) -> Frame | None:
+    r"""The rows of named keys, to be bounded again: people with more groups than count spend theirs on keys that are shown.
+
+    Theorem. What is drawn from these rows costs what it costs on the first bounded table.
+    Proof. The named keys are released, so the filter is public; which rows of a person are kept depends on that person's rows, the salt
+    and the filter, within the same limits. QED
+    None where a row is a unit, which nothing is cut of, and where the columns of the keys have too many cells together.
+    """
+    if frame.unit.column is None or not groups:
+        return None
+    found = [tuple(dict.fromkeys(group[i] for group in groups)) for i in range(len(frame.by))]
+    if math.prod(map(len, found)) > MOST_INSIDE:
+        return None
+    return replace(frame, by=tuple(replace(column, keys=keys) for column, keys in zip(frame.by, found, strict=True)))
 
 
 Open = Callable[[Frame], AbstractContextManager[Bounded]]
@@ -153,13 +173,18 @@ class Settled:
         answers: Answers = dict.fromkeys(self.names, ())
         own, *counted = self.frames
         if self.plan.keys is not None or any(part.counted is None for part in self.plan.draws):
+            parts = [part for part in self.plan.draws if part.counted is None]
             with open_frame(own) as rows:
                 if self.plan.keys is not None:
                     named = self.plan.keys.release(rows.ask, draw)
                     groups = named.keys
                     answers |= named.answers
-                for part in self.plan.draws:
-                    if part.counted is None and groups != ():  # no key named: nothing to ask
+                inside = within(own, groups) if self.plan.keys is not None and parts and groups else None
+                for part in parts if inside is None and groups != () else ():  # no key named: nothing to ask
+                    answers |= part.release(rows.ask, draw, groups)
+            if inside is not None:
+                with open_frame(inside) as rows:
+                    for part in parts:
                         answers |= part.release(rows.ask, draw, groups)
         cells = iter(counted)
         for part in self.plan.draws:

@@ -59,8 +59,9 @@ class Keys(Priced):
     @cached_property
     def mechanism(self) -> PartitionSelection | WeightedSelection:
         groups, relation = self.context.limits.touched, self.context.unit.relation
-        kind = PartitionSelection if groups <= FEW else WeightedSelection
-        return kind(self.epsilon, self.delta, groups, relation)
+        if groups <= FEW:
+            return PartitionSelection(self.epsilon, self.delta, groups, relation)
+        return WeightedSelection(self.epsilon, self.delta, groups, relation, parts=self.context.adds_rho)
 
     @property
     def name(self) -> str:
@@ -137,7 +138,10 @@ class CountedKeys(Priced):
 
     @property
     def withheld(self) -> str:
-        return withheld(self.threshold, self.context, "rows")
+        said, rows = withheld(self.threshold, self.context, "rows"), self.context.limits.rows
+        if self.context.unit.column is None or rows == 1:
+            return said
+        return f"{said} (of {self.threshold:,} people with one row there, of {-(-self.threshold // rows):,} with {rows:,})"
 
     def width(self, level: float = LEVEL) -> float:
         """The half-width of a count that is shown."""
