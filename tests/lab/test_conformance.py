@@ -25,8 +25,6 @@ from sordino.summaries import Value
 # logistic: a row attains the bound of a round where its outcome is certain, and that of the curvature where it is open
 # ranks: the noise is for groups larger than the size that was drawn, where a row that comes also lessens the weight of all others
 LEAST = {"regress by logistic loss": 0.5, "rank test of differences": 0.65, "rank test of two groups": 0.6}
-# parts: a person moves one of three answers, and the middle of three is never far from the others on the whole grid
-LEAST |= {"aggregate": 0.75}
 # a score falls where more people than the target have more rows and rises where fewer have: these tables have all people on one side;
 # small worlds of tests/session/test_private_limit.py have them on both
 LEAST |= {"limit on rows": 0.45}
