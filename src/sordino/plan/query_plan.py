@@ -14,7 +14,7 @@ from typing import Any
 
 from sordino.errors import QueryError
 from sordino.privacy.number import as_positive
-from sordino.privacy.relation import Narrowing, PrivacyUnit
+from sordino.privacy.relation import DRAWN, Narrowing, PrivacyUnit
 from sordino.schema.column import Column
 from sordino.schema.expression import And, Predicate
 from sordino.schema.frame import Join, spelled
@@ -86,6 +86,11 @@ class QueryPlan:
         if not given:
             raise QueryError("SRD-204", "limit() names no limit.", "Give rows=, groups= or rows_per_group=, such as limit(rows=1).")
         return replace(self, narrowing=replace(self.narrowing, **given).checked(unit))
+
+    @property
+    def limit_is_drawn(self) -> bool:
+        """Whether the limit on rows is yet to be drawn, which takes a release of its own."""
+        return self.narrowing.rows == DRAWN
 
     def unit_of(self, unit: PrivacyUnit) -> PrivacyUnit:
         """The declared unit, or what this question leaves of it."""

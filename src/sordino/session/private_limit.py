@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from sordino.errors import BudgetExceeded, QueryError
 from sordino.privacy.cost import Cost
 from sordino.privacy.number import as_epsilon
-from sordino.privacy.relation import DRAWN
 from sordino.session.people import per_person
 from sordino.statistics import count
 from sordino.statistics.column_sum import Sum
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from sordino.session.query import Query
     from sordino.session.release import Release
 
-__all__ = ["cap_question", "explained", "is_private", "known_cap", "limited", "listed", "released"]
+__all__ = ["cap_question", "explained", "known_cap", "limited", "listed", "released"]
 
 SHARE = Fraction(1, 5)  # of the first price, for the cap
 ROWS = "rows"
@@ -115,7 +114,3 @@ def explained(query: Query, epsilon: Any, **options: Any) -> Explanation:
     at, asked = (price * (1 - SHARE), declared(query)) if cap is None else (price, limited(query, cap))
     found = asked.explain(at, **options)
     return replace(found, notes=_words(query, price, options.get("delta")))
-
-
-def is_private(query: Query) -> bool:
-    return query.asked.narrowing.rows == DRAWN

@@ -148,7 +148,7 @@ class Query(TableVerbs):
         `rows` is what the public knows of their number, if the caller has looked already. `way` is the planner's choice when another than
         the first is wanted; a mechanism the caller named comes before it.
         """
-        if private_limit.is_private(self):
+        if self.asked.limit_is_drawn:
             raise QueryError("SRD-204", "its limit is drawn first, which takes a release of its own.", "Release the question by itself.")
         price, share = as_epsilon(epsilon), None if delta is None else as_delta(delta, zero=True)
         known = public_rows(self) if rows is ... else rows
@@ -206,7 +206,7 @@ class Query(TableVerbs):
         With `within` or `within_rank` the first line is the price of that wish. `interval` and `level` are those of `release`.
         """
         other = self.ended(interval, level, within_rank)
-        if private_limit.is_private(other):
+        if other.asked.limit_is_drawn:
             return private_limit.listed(other, epsilons=epsilons, within=within, delta=delta)
         if other is not self:
             return other.preview(epsilons=epsilons, within=within, within_rank=within_rank, delta=delta)
@@ -225,7 +225,7 @@ class Query(TableVerbs):
         """The mechanism chosen at this price, why, what was rejected and by how much, the theorem and the cost. Free."""
         ended = self.ended(interval, level)
         query = ended if mechanism is None and propose is None else ended.by_mechanism(mechanism, propose, otherwise)
-        if private_limit.is_private(query):
+        if query.asked.limit_is_drawn:
             return private_limit.explained(query, epsilon, delta=delta)
         return explain(query, as_epsilon(epsilon), delta)
 
@@ -372,7 +372,7 @@ class Query(TableVerbs):
             price: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "delta": delta, "within": within, "within_rank": within_rank}
             return other.release(**price, fresh=fresh, analyst=analyst, request=request)
         self._one_price(epsilon, rho, within, within_rank)
-        if private_limit.is_private(self):
+        if self.asked.limit_is_drawn:
             return private_limit.released(
                 self, epsilon=epsilon, rho=rho, delta=delta, within=within, fresh=fresh, analyst=analyst, request=request
             )
