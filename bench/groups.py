@@ -1,8 +1,9 @@
 """What group-by costs and shows: half-widths of totals by group, prices on a ledger that adds rho, keys that are named.
 
-    python bench/groups.py [--page docs/groups.md] [--runs 5] [--people 50000]
+    python bench/groups.py [--page docs/groups.md] [--runs 5] [--people 50000] [--peers build/peers]
 
-Everything but the keys follows from public facts. Laplace noise is what every total by group had; coins are how keys were named.
+Everything but the keys follows from public facts. With --peers other packages name keys of the same tables, each in an environment under
+that folder. Laplace noise is what every total by group had; coins are how keys were named.
 """
 
 from __future__ import annotations
@@ -114,10 +115,44 @@ def keys(runs: int, people: int) -> list[str]:
     return out
 
 
-def page(runs: int, people: int) -> str:
+def beside(runs: int, people: int, build: Path) -> list[str]:
+    """Other packages on the same tables."""
+    import groups_peers
+
+    def alone(pairs: tuple[np.ndarray, np.ndarray], asked: dict[str, Any]) -> int:
+        _, who = np.unique(pairs[0], return_inverse=True)
+        rng = np.random.default_rng()
+        mine = bounded(who, pairs[1], asked["groups"], rng)
+        return named(*mine, WeightedSelection(Fraction(str(asked["epsilon"])), Fraction(str(asked["delta"])), asked["groups"]))
+
+    return groups_peers.page(lambda: zipf(people, np.random.default_rng(0)), alone, build, runs)
+
+
+def bounds_of_rows() -> list[str]:
+    """Totals of people with few rows under a loose limit: the declared limit, and one that is drawn."""
+    out = [
+        "| rows of a person | rows | within, declared limit of 10,000 | drawn limit | error with it | within |",
+        "|---|---|---|---|---|---|",
+    ]
+    for name, sizes in (
+        ("Poisson of 5", np.random.default_rng(1).poisson(5, 20_000)),
+        ("one each, three of 10,000", [1] * 20_000 + [10_000] * 3),
+    ):
+        who = np.repeat(np.arange(len(sizes)), sizes)
+        limits = {"max_rows": 10_000, "max_groups": 1, "max_rows_per_group": 10_000}
+        with sd.table({"who": who}, unit="who", **limits, budget=sd.Budget(epsilon=100), ledger=":memory:") as table:
+            old = table.count().settle(1).steps["count"].width(None)
+            found = table.limit(rows="private").count().release(epsilon=1)
+            cap, wide = found.card["privacy unit"]["max_rows"], (found.high - found.low) / 2
+            out.append(f"| {name} | {len(who):,} | {old:,.0f} | {cap:,} | {abs(found.value - len(who)):,} | {wide:,.0f} |")
+    return out
+
+
+def page(runs: int, people: int, build: Path | None = None) -> str:
+    more = " --peers build/peers" if build else ""
     parts = [
         "# Groups, before and after",
-        f"Written by `python bench/groups.py --page docs/groups.md --runs {runs} --people {people}`.",
+        f"Written by `python bench/groups.py --page docs/groups.md --runs {runs} --people {people}{more}`.",
         "## 95% half-widths of totals by group, one row a group, at (1, 1e-6)",
         "Before: Laplace noise for all rows of a person.",
         *["\n".join(widths())],
@@ -128,7 +163,13 @@ def page(runs: int, people: int) -> str:
         f"## Private keys named, heavy-tailed keys of {people:,} people, about 13 a person, at (1, 1e-6), mean of {runs}",
         "Up to two groups a person coins are used, from three on weights.",
         *["\n".join(keys(runs, people))],
+        "## A count of all rows at epsilon 1, by the declared limit and by a drawn one",
+        *["\n".join(bounds_of_rows())],
     ]
+    if build is not None:
+        parts.append(f"## Keys named beside other packages, mean of {runs}")
+        parts.append("Keys alone at the whole price, or with their counts, as a package offers it; a failure stands as such.")
+        parts.append("\n".join(beside(runs, people, build)))
     return "\n\n".join(parts) + "\n"
 
 
@@ -137,8 +178,9 @@ def main() -> None:
     parser.add_argument("--page", type=Path)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--people", type=int, default=50_000)
+    parser.add_argument("--peers", type=Path)
     asked = parser.parse_args()
-    text = page(asked.runs, asked.people)
+    text = page(asked.runs, asked.people, asked.peers)
     print(text)
     if asked.page is not None:
         asked.page.write_text(text, encoding="utf-8")

@@ -167,5 +167,21 @@ def start(folder: Path) -> Any:
     return plus_laplace(dp.t.make_count(*space()), 1.0)(np.load(folder / "income.npy").astype(np.int64).tolist())
 
 
+def named(folder: Path, *, file: str, epsilon: float, delta: float, groups: int, rows: int, draws: int) -> Any:
+    """How many keys come back with their counts, each run anew."""
+
+    def once() -> int:
+        asked = dp.Context.compositor(
+            data=pl.scan_parquet(folder / file),
+            privacy_unit=dp.unit_of(contributions=1, identifier=pl.col("person")),
+            privacy_loss=dp.loss_of(epsilon=epsilon, delta=delta),
+            split_evenly_over=1,
+        )
+        bounded = asked.query().truncate_per_group(rows, by=["key"]).truncate_num_groups(groups, by=["key"], keep="first")
+        return len(bounded.group_by("key").agg(dp.len()).release().collect())
+
+    return [once() for _ in range(draws)]
+
+
 serve({"income": income, "outliers": outliers, "keys": keys, "slope": slope, "noise": noise, "median": median, "groups": groups,
-       "zips": zips, "start": start})  # fmt: skip
+       "zips": zips, "start": start, "named": named})  # fmt: skip

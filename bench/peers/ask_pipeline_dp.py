@@ -79,4 +79,31 @@ def start(folder: Path) -> Any:
     return one([(i, 0, v) for i, v in enumerate(np.load(folder / "income.npy").tolist())], 1.0, [pdp.Metrics.COUNT])[0]
 
 
-serve({"income": income, "outliers": outliers, "keys": keys, "groups": groups, "zips": zips, "start": start})
+def named(folder: Path, *, file: str, epsilon: float, delta: float, groups: int, rows: int, draws: int) -> Any:
+    """Keys alone at the whole price, each run anew; where rows are counted, with their counts."""
+    import duckdb
+
+    columns = duckdb.execute(f"SELECT person, key FROM '{folder / file}'").fetchnumpy()
+    table = [(person, key, 0.0) for person, key in zip(*(column.tolist() for column in columns.values()), strict=True)]
+    found = []
+    for _ in range(draws):
+        accountant = pdp.NaiveBudgetAccountant(total_epsilon=epsilon, total_delta=delta)
+        engine = pdp.DPEngine(accountant, pdp.LocalBackend())
+        if rows == 1:
+            wish: Any = pdp.SelectPartitionsParams(max_partitions_contributed=groups)
+            shown_keys = engine.select_partitions(table, wish, BY)
+        else:
+            wish = pdp.AggregateParams(
+                metrics=[pdp.Metrics.COUNT],
+                max_partitions_contributed=groups,
+                max_contributions_per_partition=rows,
+                min_value=0,
+                max_value=1,
+            )
+            shown_keys = engine.aggregate(table, wish, BY)
+        accountant.compute_budgets()
+        found.append(len(list(shown_keys)))
+    return found
+
+
+serve({"income": income, "outliers": outliers, "keys": keys, "groups": groups, "zips": zips, "start": start, "named": named})
