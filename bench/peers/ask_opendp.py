@@ -177,7 +177,9 @@ def named(folder: Path, *, file: str, epsilon: float, delta: float, groups: int,
             privacy_loss=dp.loss_of(epsilon=epsilon, delta=delta),
             split_evenly_over=1,
         )
-        bounded = asked.query().truncate_per_group(rows, by=["key"]).truncate_num_groups(groups, by=["key"], keep="first")
+        bounded = asked.query().truncate_per_group(rows)  # in all, which names more than rows of one group in one group
+        if groups > 1:
+            bounded = asked.query().truncate_per_group(rows, by=["key"]).truncate_num_groups(groups, by=["key"], keep="first")
         return len(bounded.group_by("key").agg(dp.len()).release().collect())
 
     return [once() for _ in range(draws)]
