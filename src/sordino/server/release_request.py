@@ -220,6 +220,11 @@ class Desk:
             await away.wait()
         await self.elsewhere(analyst)
 
+    @property
+    def several(self) -> bool:
+        """Whether other processes serve the same analysts."""
+        return self._turns is not None
+
     async def elsewhere(self, analyst: str) -> None:
         """Return when no other process of this server has a release of this analyst on its way."""
         if self._turns is not None:

@@ -82,7 +82,7 @@ def share_prices(question: SharedQuestion, rules: Rules, epsilon: Any = None, de
     try:
         wanted = PRICES if epsilon is None else [epsilon]
         sold = [price for price in wanted if rules.floor.met(question.table.ledger, ask.plan(price, delta).cost)]
-        lines = list(ask.preview(sold, delta=delta, twin=epsilon is not None).lines)
+        lines = list(ask.preview(sold, delta=delta, twin=False).lines)
         plan = question.priced(epsilon=epsilon or "1", delta=delta)
         rehearse(plan)
         seconds = rules.deadlines.of(plan, question.table)
