@@ -197,9 +197,11 @@ def page(found: dict[str, Any], words: str) -> str:
     """The tables of the results, with peers where they were asked."""
     head = f"""# Shared tables beside peers
 
-Written by `python bench/share.py {words}`. Total variation (TV) is the mean over all columns, pairs and triples, to the rows that were
-shared (80% of each table); AUC is gradient boosting trained on the made-up rows and judged by the real rows that were held back; seconds
-are of the processor, beside other work on the same machine. All at delta 1e-6. Peers are at epsilon 1, with their own defaults; each
+Figures of `python bench/share.py {words}`; tables and peers may come from several runs.
+Total variation (TV) is the mean over all columns, pairs and triples, to the rows that were shared (80% of each table); AUC is gradient
+boosting trained on the made-up rows and judged by the real rows that were held back; seconds are of the processor, beside other work on
+the same machine. All at delta 1e-6. Peers are at epsilon 1, with their own defaults; values that they answer and nobody listed count as
+the most common one of their column. "round" and "sample" are two ways in which opendp makes rows. Each peer
 may take {share_peers.LIMIT:,} processor seconds.
 """
     lines = [*head.splitlines(), ""]
