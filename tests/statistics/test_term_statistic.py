@@ -83,6 +83,16 @@ def test_the_derivation_is_shown() -> None:
     assert "(sum(x) / sum(y)) in [2, 2]" in shown
 
 
+def test_far_away_anything_is_possible() -> None:
+    custom = times()
+    x = custom.prepared({name: values[:20] for name, values in ROWS.items()})
+    far = custom.derivation.farthest
+    assert far > 1_000
+    assert custom.rungs(x, far - 1) <= custom.rungs(x, far) == float("inf")
+    assert custom.reached(x, far) == (0.0, 100.0)
+    assert Evaluation(custom).rung(x, far) == Evaluation(custom).top
+
+
 def test_two_that_are_written_differently_are_two_questions() -> None:
     made = [sd.written(bounds=(0, 1), range=(0, 1))(lambda x, c=c: x.mean() * c) for c in (0.1234567, 0.1234567, 0.12345671)]
     marks = [sd.apply(custom, "x").question() for custom in made]

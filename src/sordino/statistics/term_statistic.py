@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,14 +13,16 @@ import numpy as np
 from sordino.errors import QueryError
 from sordino.privacy.relation import Relation
 from sordino.sensitivity.ball import Ball, Move, moves
-from sordino.sensitivity.enclosure import Enclosure
+from sordino.sensitivity.order import Array
 from sordino.sensitivity.row_term import Row, column
 from sordino.sensitivity.term import Term, spelled
 from sordino.statistics.custom import Custom
 
 __all__ = ["Enclosed", "written"]
 
+Around = tuple[Array, Array, Array]
 FIRST = 16  # distances computed at once; twice as many when more are asked for
+MOST = 2**20  # kinds of moves times distances
 KEPT = 4  # tables whose rungs are remembered while somebody holds their rows
 ROUNDING = 2.0**-28  # of a rung, for each row of distance
 FLOATS = 2.0**-42  # of the range, for each row of distance
@@ -59,7 +62,7 @@ class Enclosed:
     several: bool
     range: tuple[float, float]  # that is public
     moves: tuple[Move, ...]
-    _known: list[tuple[list[Any], int, Enclosure]] = field(default_factory=list)  # of the last tables
+    _known: list[tuple[list[Any], int, Around]] = field(default_factory=list)  # of the last tables
     _public: dict[Any, Any] = field(default_factory=dict)
 
     def ball(self, x: Any, depth: int) -> Ball:
@@ -67,29 +70,36 @@ class Enclosed:
         columns = {name: np.asarray(x[name], float) for name in self.names} if self.several else {self.names[0]: np.asarray(x, float)}
         return Ball(columns, len(columns[self.names[0]]), self.relation, depth, self.moves, public=self._public)
 
-    def around(self, x: Any, k: int) -> Enclosure:
-        """What is known up to k rows away, computed in doubling pieces. The rows themselves are not kept."""
+    def around(self, x: Any, k: int) -> Around:
+        """The rungs and both ends of the path up to k rows away, in doubling pieces. The rows themselves are not kept."""
         ball = self.ball(x, FIRST * 2 ** (k // FIRST).bit_length())
         for refs, depth, found in tuple(self._known):
             if depth > k and all(ref() is part for ref, part in zip(refs, ball.columns.values(), strict=True)):
                 return found
-        made = self.term.enclosure(ball)
+        enclosed = self.term.enclosure(ball)
+        made = enclosed.rungs, enclosed.low, enclosed.high
         if not any(part.flags.writeable for part in ball.columns.values()):
             self._known.append(([weakref.ref(part) for part in ball.columns.values()], ball.depth, made))
             del self._known[:-KEPT]
         return made
+
+    @property
+    def farthest(self) -> int:
+        """The public distance from which on anything is possible: further away the intervals would need too much memory."""
+        return max(MOST // len(self.moves), FIRST)
 
     def value(self, x: Any) -> float:
         return self.term.value(self.ball(x, 1))
 
     def rung(self, x: Any, k: int) -> float:
         """How far one row can move it within k rows of x."""
-        return float(self.around(x, k).rungs[k]) * (1 + (k + 1) * ROUNDING)
+        return math.inf if k >= self.farthest else float(self.around(x, k)[0][k]) * (1 + (k + 1) * ROUNDING)
 
     def path(self, x: Any, k: int) -> tuple[float, float]:
         """Between which values k rows can take it."""
-        found = self.around(x, k)
-        low, high = float(found.low[k]), float(found.high[k])
+        if k >= self.farthest:
+            return self.range
+        low, high = (float(ends[k]) for ends in self.around(x, k)[1:])
         more = k * ((high - low) * ROUNDING + (self.range[1] - self.range[0]) * FLOATS) if k else 0.0
         here = self.value(x) if not k else low
         low, high = (min(max(end, self.range[0]), self.range[1]) for end in (min(low, here) - more, max(high, here) + more))
