@@ -13,7 +13,8 @@ from .hall import Still, Visitor, write
 ROUTES = [
     ("GET", "/v1/datasets"), ("GET", "/v1/budget"), ("GET", "/v1/ledger"), ("POST", "/v1/plans"), ("GET", "/v1/plans/x/preview"),
     ("POST", "/v1/plans/x/release"), ("GET", "/v1/releases/x"), ("GET", "/v1/releases/x/card"), ("GET", "/v1/approvals"),
-    ("POST", "/v1/approvals/x"), ("GET", "/v1/anything"),
+    ("POST", "/v1/approvals/x"), ("DELETE", "/v1/plans/x/release"), ("POST", "/v1/shares"), ("POST", "/v1/shares/price"),
+    ("GET", "/v1/shares/x"), ("GET", "/v1/shares/x/table.csv"), ("GET", "/v1/shares/x/table.parquet"), ("GET", "/v1/anything"),
 ]  # fmt: skip
 
 

@@ -47,7 +47,7 @@ def flood(server, token, plan, seen, *, stop, who):
 
 
 def test_killed_in_the_middle_of_a_shared_table_its_charge_stands_and_its_job_says_so(tmp_path):
-    file = write(tmp_path, purses="", epsilon=1000)
+    file = write(tmp_path, purses="", epsilon=1000, deadline=200)
     token = Tokens.beside(file).add("amina")
     body = {"share": {"table": "admissions"}, "epsilon": "1"}
     server = Process(file)
@@ -67,7 +67,7 @@ def test_killed_in_the_middle_of_a_shared_table_its_charge_stands_and_its_job_sa
         assert server.ask("POST", "/v1/shares", token, body, "k")[0] == {200: 202, 500: 500}[status]
         assert json.loads(server.ask("GET", "/v1/budget", token)[1])["spent"] == pytest.approx(1, rel=1e-3), "charged once, and never again"
     finally:
-        server.close()
+        server.kill()
 
 
 def test_killed_in_the_middle_of_releases_charges_stand_and_answers_replay(tmp_path):
