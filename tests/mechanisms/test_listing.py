@@ -250,6 +250,7 @@ WRONG = {
     "radius": [0, -1, math.nan, True, None],
     "size": [0, -1, True, 1.5, "x"],
     "loss": ["x", None],
+    "parts": [1, None, "yes"],
 }
 GOOD = {
     Laplace: {},

@@ -57,13 +57,15 @@ class WeightedSelection:
     delta: Fraction
     max_groups: int = 3
     relation: Relation = Relation.ADD_REMOVE
-    parts: bool = False
+    parts: bool = False  # whether the price is said part by part
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", as_epsilon(self.epsilon))
         object.__setattr__(self, "delta", as_delta(self.delta))
         object.__setattr__(self, "relation", Relation.of(self.relation))
         as_reach(self.max_groups)
+        if not isinstance(self.parts, bool):
+            raise QueryError("SRD-103", f"parts is {self.parts!r}.", "Give True for a price in parts, False for one in all.")
         if self._left <= 0:
             raise QueryError("SRD-102", f"delta is {float(self.delta):g}.", "The threshold needs a delta far below epsilon.")
         for scale in self.scales:
