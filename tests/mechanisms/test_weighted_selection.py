@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from itertools import chain, combinations, product
 
@@ -11,7 +12,11 @@ import pytest
 from scipy.stats import norm
 
 import sordino as sd
+from sordino.lab.case import louder
 from sordino.lab.conformance import check_mechanism
+from sordino.lab.loss import composed
+from sordino.lab.pathwise import pathwise
+from sordino.lab.specimen import specimens
 from sordino.mechanisms import PartitionSelection, WeightedSelection
 from sordino.mechanisms.stability import UNIT
 from sordino.session.owned import owned
@@ -128,3 +133,20 @@ def test_the_right_one_passes_where_they_fail():
 def test_a_delta_too_large_is_refused():
     with pytest.raises(sd.errors.QueryError):
         WeightedSelection(Fraction(1, 10**6), Fraction(1, 10))
+
+
+@pytest.mark.parametrize("example", WeightedSelection.examples(), ids=lambda m: f"{m.max_groups} keys, {m.relation.value}")
+def test_a_price_in_parts_covers_what_naming_tells_and_not_what_its_twin_tells(example):
+    """The tracer takes a price kind by kind, and naming is Gaussian and coins in one: here the whole profile of the parts is compared."""
+    sold = replace(example, epsilon=Fraction(1), delta=Fraction(1, 20), parts=True)
+    largest = []
+    for drawn in (sold, louder(sold)):
+        ratios = []
+        for pair in specimens(sold) + specimens(louder(sold)):
+            asks = [owned(sold, rows, **pair.options) for rows in (pair.d0, pair.d1)]
+            for one, other in (asks, asks[::-1]):
+                told = [share.loss for share in pathwise((drawn, one), (drawn, other), sold.cost).shares]
+                ratios += [composed(told, epsilon) / sold.cost.profile(epsilon) for epsilon in (0.3, 0.5, 1.0, 1.5, 2.0)]
+        largest.append(max(ratios))
+    assert 0.3 < largest[0] <= 1 + 1e-3
+    assert largest[1] > 1.2, "drawn at twice the price"
