@@ -17,7 +17,7 @@ from engines.test_conformance import stored
 from ledger.conftest import POSTGRES, postgres  # noqa: F401
 from sordino.server import release_request
 from sordino.server.app import ServerLimits
-from sordino.server.deadline import FACTOR, LATE, PLAIN, ROWS, plain, round_up, work
+from sordino.server.deadline import FACTOR, LATE, PLAIN, ROWS, _row, plain, round_up, work
 from sordino.session.execute import execute, rehearse
 from sordino.session.open_dataset import open_dataset
 
@@ -115,6 +115,15 @@ def test_every_question_that_asks_the_table_again_is_counted(opened):
     assert plan.scans == 0
     rehearse(plan)
     assert plan.scans >= 1
+
+
+def test_a_second_bounding_inside_named_keys_is_counted(opened):
+    """A rehearsal names no key, so that only the model knows of it."""
+    column = opened.tables["admissions"].columns
+    plan = opened.sql("SELECT ward, SUM(cost) AS s FROM admissions GROUP BY ward").settle("1", "1e-7")
+    rehearse(plan)
+    assert plan.plan.keys is not None
+    assert work(plan, column, ROWS) >= 2 * ROWS * _row(plan.frames[0], column) * 1e-9
 
 
 def test_deadlines_scale_with_the_declared_deadline_and_the_declared_rows(tmp_path):

@@ -70,8 +70,10 @@ def plain(rows: int) -> float:
 
 def work(plan: Settled, columns: Mapping[str, Column], rows: int) -> float:
     """The model's seconds of a rehearsed plan on a table of so many rows: a function of public facts alone."""
-    _, *counted = plan.frames
-    opened = counted if plan.plan.keys is None and all(part.counted for part in plan.plan.draws) else plan.frames
+    own, *counted = plan.frames
+    opened = list(counted if plan.plan.keys is None and all(part.counted for part in plan.plan.draws) else plan.frames)
+    if plan.plan.keys is not None and own.unit_column is not None and any(part.counted is None for part in plan.plan.draws):
+        opened.append(own)  # people are bounded again inside the keys that were named
     each = sum(_row(frame, columns) for frame in opened) + SCAN * max(0, plan.scans - len(opened))
     return FIXED + rows * each * 1e-9 + len(plan.plan.parts) * DRAW + max(1, len(plan.names)) * _groups(plan, rows) * CELL
 
