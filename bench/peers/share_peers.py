@@ -1,12 +1,7 @@
-"""Peers that make shared tables, each in an environment of its own: coded training rows in, codes out, with a limit on processor time.
-
-What a peer made is kept in the build folder under its settings and a digest of the rows, so that a run that is repeated does not wait for
-it again.
-"""
+"""Peers that make shared tables, each in an environment of its own: coded training rows in, codes out, with a limit on processor time."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sys
 from dataclasses import dataclass
@@ -28,18 +23,22 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class SharePeer:
-    """A package, the script that asks it, and its methods with what each is called."""
+    """A package, the script that asks it, its methods, and the ways in which it makes rows of one model."""
 
     peer: Peer
     script: str
     word: str
-    methods: tuple[str, ...] = ("AIM", "MST")
+    ways: tuple[str, ...] = ("",)
+
+    def names(self, method: str) -> list[str]:
+        return [f"{self.word} {method}" + (f", {way}" if way else "") for way in self.ways]
 
 
-PEERS = (
-    SharePeer(Peer("share-opendp", "opendp", ("opendp[mbi]==0.16.0",), ("pandas",)), "share_opendp.py", "opendp 0.16"),
-    SharePeer(Peer("share-dpmm", "dpmm", ("dpmm==0.1.9",)), "share_dpmm.py", "dpmm 0.1.9"),
+OPENDP = SharePeer(
+    Peer("share-opendp", "opendp", ("opendp[mbi]==0.16.0",), ("pandas",)), "share_opendp.py", "opendp 0.16", ("round", "sample")
 )
+DPMM = SharePeer(Peer("share-dpmm", "dpmm", ("dpmm==0.1.9",)), "share_dpmm.py", "dpmm 0.1.9")
+PEERS = (OPENDP, DPMM)
 ABSENT = {
     "mbi": "estimation only; its mechanisms are scripts of its repository",
     "smartnoise-synth": "6.4 GB with all it needs; not installed here",
@@ -48,55 +47,52 @@ ABSENT = {
 }
 
 
-def tables(build: Path, train: Array, sizes: tuple[int, ...], *, epsilon: float, delta: float, seeds: int) -> dict[str, dict[str, Any]]:
-    """The tables of every peer and method, by name; or why there is none."""
-    found: dict[str, dict[str, Any]] = {}
-    digest = hashlib.sha256(np.ascontiguousarray(train, "<i8").tobytes()).hexdigest()[:12]
-    for item in PEERS:
-        made = environment.install(item.peer, build)
-        for method in item.methods:
-            word = f"{item.word} {method}"
-            if made.failed:
-                found[word] = {"failed": made.failed}
-                continue
-            for seed in range(seeds):
-                settings = {"method": method, "epsilon": epsilon, "delta": delta, "seed": seed, "out": "made.npy"}
-                place = build / "tables" / f"{item.peer.name}-{method}-{epsilon:g}-{seed}-{digest}"
-                _take(found, word, item, build, place, settings=settings, train=train, sizes=sizes)
-                if "failed" in found.get(word, {}):
-                    break
-    return found
+@dataclass(frozen=True)
+class Asked:
+    """One table of one peer."""
+
+    item: SharePeer
+    table: str
+    method: str
+    seed: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.table} {self.item.word} {self.method} {self.seed}"
 
 
-def _take(
-    found: dict[str, dict[str, Any]], word: str, item: SharePeer, build: Path, place: Path, *, settings: Any, train: Array, sizes: Any
-) -> None:  # fmt: skip
-    """One table, made now or before."""
-    if not (place / "ran.json").exists():
-        place.mkdir(parents=True, exist_ok=True)
-        np.savez(place / "train.npz", codes=train, sizes=np.array(sizes))
-        (place / "settings.json").write_text(json.dumps({**settings, "limit": LIMIT}))
-        words = [str(HERE / item.script), "share", str(place), str(place / "settings.json")]
-        print(f"{'':>10}  {word}: asked", flush=True)
-        ran = measure.run(environment.python_of(item.peer.name, build), words, WALL * LIMIT)
-        (place / "ran.json").write_text(json.dumps({"found": ran.found, "failed": ran.failed, "megabytes": ran.megabytes}))
-    ran_before = json.loads((place / "ran.json").read_text())
-    if ran_before["failed"]:
-        found.setdefault(word, {"made": []})["failed"] = ran_before["failed"]
-        return
-    ways = ran_before["found"].get("ways")
-    for way in ways or [""]:
-        name = f"{word}, {way}" if way else word
-        file = place / (f"made-{way}.npy" if way else "made.npy")
-        kept = found.setdefault(name, {"made": [], "seconds": []})
-        kept["made"].append(_listed(np.load(file), sizes))
-        kept["seconds"].append(ran_before["found"]["seconds"])
+def order(names: list[str], seeds: int) -> list[Asked]:
+    """What is asked, and what first: the quick method everywhere, the slow one once everywhere, then again on RAND health."""
+    quick = [Asked(item, name, "MST", 0) for name in names for item in PEERS]
+    slow = [Asked(item, name, "AIM", 0) for name in names for item in PEERS]
+    again = [Asked(item, name, "MST", seed) for seed in range(1, seeds) for name in names for item in PEERS]
+    more = [Asked(item, "randhie", "AIM", seed) for seed in range(1, seeds) for item in PEERS if "randhie" in names]
+    return [*quick, *slow, *again, *more]
 
 
-def _listed(made: Array, sizes: Any) -> Array:
+def made(asked: Asked, build: Path, train: Array, sizes: tuple[int, ...], *, epsilon: float, delta: float) -> dict[str, Any]:
+    """The tables that came of it by the way they were made, and the processor seconds; or why there is none."""
+    item = asked.item
+    installed = environment.install(item.peer, build)
+    if installed.failed:
+        return {"failed": installed.failed}
+    place = build / "tables" / asked.name.replace(" ", "-")
+    place.mkdir(parents=True, exist_ok=True)
+    np.savez(place / "train.npz", codes=train, sizes=np.array(sizes))
+    settings = {"method": asked.method, "epsilon": epsilon, "delta": delta, "seed": asked.seed, "out": "made.npy", "limit": LIMIT}
+    (place / "settings.json").write_text(json.dumps(settings))
+    words = [str(HERE / item.script), "share", str(place), str(place / "settings.json")]
+    ran = measure.run(environment.python_of(item.peer.name, build), words, WALL * LIMIT)
+    if ran.failed:
+        return {"failed": ran.failed}
+    files = {way: place / (f"made-{way}.npy" if way else "made.npy") for way in item.ways}
+    return {"seconds": ran.found["seconds"], "rows": {way: _listed(np.load(file), sizes) for way, file in files.items()}}
+
+
+def _listed(rows: Array, sizes: Any) -> Array:
     """A value that was in no list of ours, which a peer may answer with, becomes the most common one of its column."""
-    out = made.copy()
+    out = rows.copy()
     for i, size in enumerate(sizes):
-        known = (made[:, i] >= 0) & (made[:, i] < size)
-        out[~known, i] = np.bincount(made[known, i], minlength=size).argmax()
+        known = (rows[:, i] >= 0) & (rows[:, i] < size)
+        out[~known, i] = np.bincount(rows[known, i], minlength=size).argmax()
     return out
