@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino.lab.loss import NOTHING, PathLoss, between, listed, mass_upto, merged, together
+from sordino.lab.told_keys import ToldKeys
 from sordino.lab.told_minimum import ToldMinimum
 from sordino.lab.world import Listing, listing
 from sordino.mechanisms.above_threshold import AboveThreshold
@@ -59,7 +60,8 @@ def told(mechanism: Any, one: Ask, other: Ask) -> Told | None:
     if isinstance(mechanism, PartitionSelection | StableHistogram):
         return _Keyed(mechanism, one(Counts()), other(Counts())).rule
     if isinstance(mechanism, WeightedSelection):
-        return _Weighed(mechanism, one(KeyWeights()), other(KeyWeights())).rule
+        rounds = ToldKeys.of(mechanism, one(KeyWeights()), other(KeyWeights()))
+        return Told(rounds.pin, rounds.loss)
     for kind, rule in RULES.items():
         if isinstance(mechanism, kind):
             return rule(mechanism, one, other)
@@ -134,34 +136,6 @@ class _Keyed:
         if a is not None and b is not None:
             return NOTHING if a == b else listed(*merged(one, a, b, self.least))
         hidden = [1.0 if n is None else float(mass_upto(one, n, self.least - 1)) for n in (a, b)]
-        return listed([hidden[0], 1 - hidden[0]], [hidden[1], 1 - hidden[1]])
-
-
-class _Weighed:
-    """Keys named in rounds: on the path that is walked the first names none, the second every key that both sides have.
-
-    The first round's naming is listed key by key, and so is the second's, with all keys left to it.
-    """
-
-    def __init__(self, mechanism: WeightedSelection, one: Any, other: Any) -> None:
-        self.least = mechanism.thresholds
-        self.sides = [{key: place for place, key in enumerate(tally.keys)} for tally in (one, other)]
-        self.rule = Told(self.pin, self.loss)
-
-    def pin(self, turn: int, one: Any, other: Any) -> tuple[Any, Any]:
-        both = self.sides[0].keys() & self.sides[1].keys() if turn else set()
-        named = [np.array([FAR if key in both else -FAR for key in side], np.int64) for side in self.sides]
-        return named[0], named[1]
-
-    def loss(self, turns: Turns) -> PathLoss:
-        keys = {**self.sides[0], **self.sides[1]}
-        return together([self._key(key, *laws, least) for laws, least in zip(turns, self.least, strict=True) for key in keys])
-
-    def _key(self, key: Any, one: Any, other: Any, least: int) -> PathLoss:
-        hidden = []
-        for law, side in zip((one, other), self.sides, strict=True):
-            place = side.get(key)
-            hidden.append(1.0 if place is None else float(mass_upto(law, int(np.asarray(law.location)[place]), least - 1)))
         return listed([hidden[0], 1 - hidden[0]], [hidden[1], 1 - hidden[1]])
 
 

@@ -1,4 +1,4 @@
-"""Which keys may be named where people hold several: everybody's weight is divided among their keys, in two rounds."""
+"""Which keys may be named where people hold several: everybody's weight is divided among their keys, in four rounds."""
 
 from __future__ import annotations
 
@@ -29,28 +29,33 @@ from sordino.summaries.request import WHOLE_WEIGHT, weight_of
 
 __all__ = ["WeightedSelection"]
 
-# of mu squared and of the delta that hides keys; the roots of the shares, rounded down
-ROUNDS = ((Fraction(1, 10), Fraction(316227766, 10**9)), (Fraction(9, 10), Fraction(948683298, 10**9)))
+ROUNDS = (1, 2, 4, 8)  # parts of mu squared and of the delta that hides keys; also what a round's noisy weights count for, later on
+ROOTS = tuple(Fraction(math.isqrt(part * 10**18 // sum(ROUNDS)), 10**9) for part in ROUNDS)  # of the shares, rounded down
 APART = Fraction(1414213563, 10**9)  # the root of two, rounded up
 
 
 @listed("weighted Gaussian selection", "DP-SIPS", note="002 stable histograms (infinite domain)")
 @dataclass(frozen=True)
 class WeightedSelection:
-    r"""Name keys by the noisy sum of weights 1/sqrt(k) of people with k keys; then again, with everybody's weight on keys not yet named.
+    r"""Name keys by their noisy weights, 1/sqrt(k) of a person with k keys; then again, with everybody's weight on keys not yet named.
 
-    Theorem. A person holds at most l keys. Let round i add Gaussian noise of deviation s_i to the weight of every key that occurs and name
-    those from T_i on, where T_i hides all keys of one person alone but for probability d_i. With mu^2 = sum 1/s_i^2 (sum 2/s_i^2 under
-    replace) and E = -sum ln(1 - d_i) the two rounds are (epsilon, delta)-DP if a Gaussian of shift mu has at most delta - d_1 - d_2 at
-    epsilon - E.
-    Proof. Fix what the first rounds named. Keys that others hold get the same weights from them on both sides, and k weights of at most
-    1/sqrt(k) have L2 norm at most 1 (two people's, none negative, are at most sqrt(2) apart): naming them is post-processing of a
-    Gaussian of that shift. Each key of one person alone is a coin of its own that stays hidden with probability F, together at least
-    1 - d_i, and on the other side for certain: that is (-ln(1 - d_i), d_i)-DP in both directions. What is asked next depends on what
-    was named. Compose all four adaptively; Gaussian shifts compose by their squares. QED
-    Weights are whole numbers, 2^20/sqrt(k) rounded down. A generous l hardly costs: T grows with the root of its logarithm, and a key
-    needs about T sqrt(k) people of k keys each. Half of delta is the noise's, half hides keys, and a tenth of mu^2 and of that half is
-    the first round's (after Swanberg et al. 2023).
+    Theorem. A person holds at most l keys. Let round i add Gaussian noise of deviation s_i to the weight of every key that is held and
+    not yet named, and name those whose noisy weights, added up over rounds 1 to i with public factors, reach T_i; where T_i, for every
+    a <= l, hides a keys of weight 1/sqrt(a) in round i alone but for probability d_i. With mu^2 = sum 1/s_i^2 (sum 2/s_i^2 under replace)
+    and E = -sum ln(1 - d_i) all rounds are (epsilon, delta)-DP if a Gaussian of shift mu has at most delta - sum d_i at epsilon - E.
+    Proof. Call keys of one side only new, a of them, and let Q be the law of the names if new keys are never named. Given what was
+    named, the other keys have the same weights from everybody else on both sides, and k weights of at most 1/sqrt(k) have L2 norm at
+    most 1 (two people's, none negative, are at most sqrt(2) apart). So all noisy weights of these keys compose adaptively to a Gaussian
+    of shift mu, and naming by sums of them is post-processing: Q keeps its (epsilon - E, delta - sum d_i) against the other side's Q.
+    New keys have noise of their own. Whatever happens to the rest, their holder has at least these a keys until one of them is named,
+    so each weighs at most 1/sqrt(a), and in round i all their sums stay below T_i with probability at least 1 - d_i. The sums rise
+    with noises that are independent, so they are associated (Esary, Proschan and Walkup 1967): they stay below in all rounds with
+    probability at least prod (1 - d_i) = e^-E. Hence the names of this side have a law between e^-E Q and Q + sum d_i, of every set. QED
+    Adding up loses nothing: if weights stay as they are, the last round tests with all of mu, so that earlier rounds, which give way
+    to keys that are held together with frequent ones, cost a part of the hiding delta only. Factors 1/s_i^2 are the best for weights
+    that stay. A key needs about T sqrt(k) people of k keys each; a generous l hardly costs: T grows with the root of its logarithm.
+    Weights are whole numbers, 2^20/sqrt(k) rounded down. Half of delta is the noise's, half hides keys. Naming in rounds is after
+    Swanberg et al. 2023; with two rounds, of a tenth and nine tenths and each by its own noise, fewer keys were named.
     """
 
     epsilon: Fraction
@@ -73,7 +78,7 @@ class WeightedSelection:
 
     def hidden(self, turn: int) -> Fraction:
         """How often a round may name a key of one person alone."""
-        return self.delta / 2 * ROUNDS[turn][0]
+        return self.delta / 2 * Fraction(ROUNDS[turn], sum(ROUNDS))
 
     @property
     def _left(self) -> Fraction:
@@ -84,22 +89,30 @@ class WeightedSelection:
     def scales(self) -> tuple[Fraction, ...]:
         """The deviation of each round, in units of a millionth of a person."""
         reach = WHOLE_WEIGHT * (APART if self.relation is Relation.REPLACE else 1)
-        return tuple(reach / (largest_mu(self._left, self.delta / 2) * root) for _, root in ROUNDS)
+        return tuple(reach / (largest_mu(self._left, self.delta / 2) * root) for root in ROOTS)
 
     @cached_property
     def weights(self) -> NDArray[np.float64]:
         """What one person with 1, 2, .. keys adds to each."""
         return np.array([weight_of(k) for k in range(1, self.max_groups + 1)], float)
 
+    def pooled(self, turn: int) -> tuple[int, float, float]:
+        """What a weight counts for after this round, the deviation of the noise in the sum, and how far rounding may lift it."""
+        scales = self.scales[: turn + 1]
+        spread = math.hypot(*(part * float(scale) for part, scale in zip(ROUNDS, scales, strict=False)))
+        lifted = sum(part * output_grid(scale) for part, scale in zip(ROUNDS, scales, strict=False)) / 2
+        return sum(ROUNDS[: turn + 1]), spread, lifted
+
     @cached_property
     def thresholds(self) -> tuple[int, ...]:
-        """The noisy weight from which a key is named, in each round."""
+        """The sum of noisy weights so far from which a key is named, in each round."""
         from scipy.special import ndtri
 
         keys, out = np.arange(1, self.max_groups + 1), []
-        for turn, scale in enumerate(self.scales):
+        for turn in range(len(ROUNDS)):
+            times, spread, lifted = self.pooled(turn)
             each = -np.expm1(math.log1p(-float(self.hidden(turn))) / keys) * (1 - 1e-6)
-            far = self.weights + output_grid(scale) / 2 - float(scale) * ndtri(each)
+            far = times * self.weights + lifted - spread * ndtri(each)
             out.append(math.ceil(float(far.max())) + 1)
         return tuple(out)
 
@@ -109,15 +122,15 @@ class WeightedSelection:
         return self.people(1)
 
     def people(self, keys: int) -> int:
-        """The number of people with so many keys each that name a key more often than not, in the second round alone."""
-        return math.ceil(self.thresholds[-1] / weight_of(keys))
+        """The number of people with so many keys each that name a key more often than not if none of their keys is named before."""
+        return math.ceil(self.thresholds[-1] / (sum(ROUNDS) * weight_of(keys)))
 
     def seen(self, turn: int) -> float:
         """How often a round names some key of one person alone, at the worst number of keys."""
         from scipy.special import ndtr
 
-        scale = self.scales[turn]
-        each = ndtr((self.weights + output_grid(scale) / 2 - self.thresholds[turn]) / float(scale))
+        times, spread, lifted = self.pooled(turn)
+        each = ndtr((times * self.weights + lifted - self.thresholds[turn]) / spread)
         return float(np.max(-np.expm1(np.arange(1, self.max_groups + 1) * np.log1p(-each))))
 
     def hockey(self, epsilon: float) -> float:
@@ -149,10 +162,12 @@ class WeightedSelection:
 
     def release(self, ask: Ask, draw: Draw) -> tuple[Hashable, ...]:
         named: tuple[Hashable, ...] = ()
-        for turn, least in enumerate(self.thresholds):
+        sums: dict[Hashable, int] = {}
+        for turn, (part, least) in enumerate(zip(ROUNDS, self.thresholds, strict=True)):
             tally: Tally = ask(KeyWeights(named))
-            noisy = draw(self.law(turn, tally.counts))
-            named += tuple(key for key, weight in zip(tally.keys, np.atleast_1d(noisy).tolist(), strict=True) if weight >= least)
+            noisy = np.atleast_1d(draw(self.law(turn, tally.counts))).tolist()
+            sums = {key: sums.get(key, 0) + part * weight for key, weight in zip(tally.keys, noisy, strict=True)}
+            named += tuple(key for key, total in sums.items() if total >= least)
         return named
 
     def neighbours(self) -> Sequence[tuple[Any, ...]]:

@@ -46,7 +46,7 @@ class Keys(Priced):
     """Which groups are named, by how many people they have.
 
     A person in one or two groups: each is named with the largest probability that its number of people allows. In more: everybody's
-    weight is divided among their groups, in two rounds of noise.
+    weight is divided among their groups, in rounds of noise.
     """
 
     epsilon: Fraction
