@@ -204,3 +204,18 @@ def test_a_refused_file_is_left_as_it_was(tmp_path):
         with pytest.raises(LedgerError, match="SRD-604"):
             attempt()
     assert path.read_bytes() == before
+
+
+def test_a_stamp_changes_with_every_charge_and_seal_of_anybody_and_with_nothing_else(tmp_path, state):
+    where = str(tmp_path / "people.ledger")
+    with open_book(where, epsilon=40, state=state) as ours, open_book(where, epsilon=40, state=state) as theirs:
+        seen = [ours.stamp]
+        for book in (ours, theirs):
+            entry = book.charge(f"{id(book)}", key("q"), TENTH)
+            seen.append(ours.stamp)
+            book.seal(entry, b"{}")
+            seen.append(ours.stamp)
+        assert len(set(seen)) == 5
+        assert ours.recall(key("q"))
+        assert ours.find("nobody") is None
+        assert ours.stamp == seen[-1], "who only reads changes nothing"

@@ -6,9 +6,8 @@ import contextlib
 import logging
 import os
 import re
-import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
@@ -18,12 +17,9 @@ import typer
 
 from sordino.cli.console import door
 from sordino.cli.declare import imported, near
-from sordino.errors import QueryError, SordinoError
+from sordino.errors import QueryError
 
 __all__ = ["archive_dataset", "learn", "restore_archive", "serve", "tokens"]
-
-AGAIN = 10  # times a process may be started anew
-REFUSED = 5  # what a process says that cannot serve these files
 
 tokens = typer.Typer(help="Who may ask the server: add, list, revoke.", no_args_is_help=True)
 Host = Annotated[str, typer.Option(help="The address to listen on.")]
@@ -139,20 +135,15 @@ def _run(
 ) -> None:
     import socket
 
-    def bound(port: int) -> socket.socket:
-        made = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if workers > 1:  # each has a queue of its own, and the kernel deals callers out evenly
-            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        made.bind((host, port))
-        made.listen(512)  # whoever reads the line below may come at once
-        return made
+    from sordino.server.processes import serve_alone, serve_shared
 
     with contextlib.ExitStack() as open_sockets:
         try:
-            listeners = [open_sockets.enter_context(bound(port))]
-            taken = listeners[0].getsockname()[1]
-            listeners += [open_sockets.enter_context(bound(taken)) for _ in range(workers - 1)]
+            listener = open_sockets.enter_context(socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET))
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind((host, port))
+            listener.listen(512)  # whoever reads the line below may come at once
+            taken = listener.getsockname()[1]
         except OSError as error:
             raise QueryError("SRD-205", f"port {port} on {host} cannot be used: {error.strerror}.", "Give another --port.") from None
         address = f"http{'s' if tls else ''}://{host}:{taken}/{path}"
@@ -163,64 +154,9 @@ def _run(
 
             webbrowser.open(address)
         if workers > 1:
-            _share(app, listeners, tls)
+            serve_shared(app, listener, workers, tls, door.note)
         else:
-            _serve(app, listeners[0], tls)
-
-
-def _serve(app: Any, listener: Any, tls: dict[str, Any]) -> None:
-    import uvicorn
-
-    sys.setswitchinterval(0.001)  # releases compute in threads, and whoever asks for a price list should not wait for theirs
-    # the access log would hold whole plans, and the header names the software: neither leaves
-    settings = uvicorn.Config(app, access_log=False, log_level="warning", server_header=False, limit_concurrency=512, **tls)
-    uvicorn.Server(settings).run([listener])
-
-
-def _share(made: Callable[[], Any], listeners: Sequence[Any], tls: dict[str, Any]) -> None:
-    """A process for each listener. Each opens its datasets after the fork; one that dies is started again, a few times, in its place."""
-
-    def begin(listener: Any) -> int:
-        child = os.fork()
-        if child:
-            return child
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, signal.SIG_DFL)
-        code = 1
-        try:
-            _serve(made(), listener, tls)
-            code = 0
-        except SordinoError as error:
-            door.note(str(error))
-            code = REFUSED
-        finally:
-            os._exit(code)
-
-    running = {begin(listener): listener for listener in listeners}
-    stopping = False
-
-    def stop(*_: Any) -> None:
-        nonlocal stopping
-        stopping = True
-        for child in list(running):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(child, signal.SIGTERM)
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, stop)
-    again = AGAIN * len(listeners)
-    while running:
-        try:
-            gone, status = os.wait()
-        except ChildProcessError:
-            return
-        listener = running.pop(gone, None)
-        if os.waitstatus_to_exitcode(status) == REFUSED:
-            stop()
-        elif listener is not None and not stopping and again:
-            again -= 1
-            door.note(f"process {gone} ended; starting another")
-            running[begin(listener)] = listener
+            serve_alone(app, listener, tls)
 
 
 def _write_log(path: Path | None) -> None:

@@ -201,6 +201,12 @@ class Book:
         return head
 
     @property
+    def stamp(self) -> int | None:
+        """A number that is the same as before only if nothing was written since; None where that cannot be told for nothing."""
+        self._trust()
+        return self._store.stamp()
+
+    @property
     def budget(self) -> Balance:
         """What is spent and what is left, now."""
         return Balance(self.terms.budget, self.terms.filter, LedgerTally.from_text(self.head.state))

@@ -78,6 +78,9 @@ class MemoryStore:
         self._sealed.update((charge, seal) for seal, charge in seals)
         self._head = head
 
+    def stamp(self) -> int | None:
+        return None
+
     def answers(self, key: bytes) -> list[tuple[bytes, bytes]]:
         self._at_home()
         with self._lock:

@@ -145,6 +145,9 @@ class PostgresStore:
         """Charges that are durable, outside of any transaction."""
         return {row[0]: Found(*row[1:]) for row in self._read(FIND_POSTGRES, self._ledger, list(requests))}
 
+    def stamp(self) -> int | None:
+        return None
+
     def answers(self, key: bytes) -> list[tuple[bytes, bytes]]:
         query = (
             "SELECT s.record, s.answer FROM sordino_entry e JOIN sordino_entry s ON s.ledger = e.ledger AND s.number = e.sealed"

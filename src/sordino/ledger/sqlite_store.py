@@ -149,6 +149,11 @@ class SqliteStore:
         query = "SELECT s.record, s.answer FROM entry e JOIN entry s ON s.number = e.sealed WHERE e.key = ? ORDER BY e.number"
         return self._read(query, key)
 
+    def stamp(self) -> int | None:
+        """As SQLite counts what others commit; the reader's connection never writes, so everybody is another."""
+        found = self._read("PRAGMA data_version")
+        return found[0][0] if found else None
+
     def rows(self, *, answers: bool = True, start: int = 0) -> Iterator[Row]:
         column = "answer" if answers else "NULL"
         query = f"SELECT number, hash, record, {column}, request, key, sealed FROM entry WHERE number >= ? ORDER BY number LIMIT 500"

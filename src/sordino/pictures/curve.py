@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 from sordino.errors import QueryError
-from sordino.pictures.picture import PENS, WIDTH, Axis, Picture, floats, number, path, sheet, shorten, words
+from sordino.pictures.picture import NARROW, PENS, WIDTH, Axis, Picture, floats, heading, number, path, sheet, shorten, tick, words, wrapped
 from sordino.pictures.row import curve_text, table
 
 __all__ = ["chain", "lines", "roc", "steps"]
@@ -36,61 +37,108 @@ def _named(series: Series) -> Named:
     return named
 
 
-def _grid(across: Axis, up: Axis, x: str, y: str) -> list[str]:
-    """Frame, ticks and axis names of a picture with two axes."""
+Mark = tuple[float, float, str]  # a point and what is said of it
+
+
+def _grid(across: Axis, up: Axis, x: str, y: str, width: int) -> list[str]:
+    """Frame, ticks and axis names of a picture with two axes; on narrow paper the name of the upward one stands above it."""
     left, right, bottom, top = across.start, across.end, up.start, up.end
     parts = [f'<path d="M{left} {top}V{bottom}H{right}" fill="none" stroke="currentColor"/>']
-    for tick in across.ticks():
-        at = across.at(tick)
-        parts += [f'<path d="M{at:.1f} {bottom}v5" stroke="currentColor"/>', words(at, bottom + 18, number(tick), anchor="middle")]
-    for tick in up.ticks():
-        at = up.at(tick)
+    small = "".join(f"M{across.at(v):.1f} {bottom}v3" for v in across.between()) + "".join(
+        f"M{left} {up.at(v):.1f}h-3" for v in up.between()
+    )
+    parts += [f'<path d="{small}" stroke="currentColor" stroke-opacity="0.6"/>'] if small else []
+    for mark in across.labelled():
+        at = across.at(mark)
+        parts += [f'<path d="M{at:.1f} {bottom}v5" stroke="currentColor"/>', tick(at, bottom + 18, number(mark), width)]
+    for mark in up.ticks():
+        at = up.at(mark)
         parts.append(f'<path d="M{left} {at:.1f}H{right}" stroke="currentColor" stroke-opacity="0.15"/>')
-        parts.append(words(left - 7, at + 4, number(tick), anchor="end"))
-    parts.append(words((left + right) / 2, bottom + 36, shorten(x, 80), anchor="middle"))
+        parts.append(words(left - 7, at + 4, number(mark), anchor="end"))
+    parts.append(words((left + right) / 2, bottom + 36, shorten(x, 80 if width == WIDTH else 30), anchor="middle"))
     middle = (top + bottom) / 2
-    parts.append(words(14, middle, shorten(y, 40), anchor="middle", extra=f' transform="rotate(-90 14 {middle:.1f})"'))
+    if width == WIDTH:
+        parts.append(words(14, middle, shorten(y, 40), anchor="middle", extra=f' transform="rotate(-90 14 {middle:.1f})"'))
+    elif y:
+        parts.append(words(4, top - 8, shorten(y, 38)))
     return parts
 
 
-def _curves(named: Named, title: str, axes: tuple[str, str], log: tuple[bool, bool], stair: bool = False) -> Picture:
+def _marked(mark: Mark, across: Axis, up: Axis, width: int) -> list[str]:
+    """A point that matters, with lines to both axes and words beside it, on the side where there is room."""
+    x, y = across.at(mark[0]), up.at(mark[1])
+    anchor, side = ("end", -9) if x > (across.start + across.end) / 2 else ("start", 9)
+    level = y - 9 if y > up.end + 24 else y + 18
+    return [
+        f'<path d="M{across.start} {y:.1f}H{x:.1f}V{up.start}" fill="none" stroke="currentColor" stroke-dasharray="3 3"/>',
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="6" fill="{PENS[1].colour}" stroke="currentColor" stroke-width="2"/>',
+        words(x + side, level, shorten(mark[2], 60 if width == WIDTH else 24), anchor=anchor, extra=' font-weight="700"'),
+    ]
+
+
+def _curves(
+    named: Named, title: str, axes: tuple[str, str], log: tuple[bool, bool], *, stair: bool = False, mark: Mark | None = None
+) -> Picture:
     x, y = axes
-    top = 34 + 18 * math.ceil(len(named) / 3)
-    across = Axis.over((v for _, xs, _ in named for v in xs), 70, WIDTH - 20, log=log[0])
-    up = Axis.over((v for _, _, ys in named for v in ys), top + 250, top, log=log[1])
-    parts = [words(WIDTH / 2, 18, shorten(title, 84), anchor="middle", size=14), *_grid(across, up, x, y)]
-    said, lost = [], 0
-    for k, (name, xs, ys) in enumerate(named):
-        pen = PENS[k % len(PENS)]
-        points: list[tuple[float, float] | None] = []
-        for a, b in zip(xs, ys, strict=True):
-            if not (across.shows(a) and up.shows(b)):
-                points.append(None)
-                lost += 1
-                continue
-            here = (across.at(a), up.at(b))
-            if stair and points and points[-1] is not None:
-                points.append((here[0], points[-1][1]))
-            points.append(here)
-        drawn = [p for p in points if p is not None]
-        parts.append(pen.line(path(points)))
-        parts += [pen.mark(*p) for p in drawn[:: max(1, math.ceil(len(drawn) / 8))]]
-        row, column = divmod(k, 3)
-        left, level = 70 + 190 * column, 36 + 18 * row
-        parts += [pen.line(f"M{left} {level}h26"), pen.mark(left + 13, level), words(left + 32, level + 4, shorten(name, 24))]
+    said = [f"{y or 'y'} by {x or 'x'}."]
+    across = Axis.over([*(v for _, xs, _ in named for v in xs), *([mark[0]] if mark else [])], 0, 1, log=log[0])
+    up = Axis.over([*(v for _, _, ys in named for v in ys), *([mark[1]] if mark else [])], 0, 1, log=log[1])
+    lost = 0
+    for name, xs, ys in named:
         good = [(a, b) for a, b in zip(xs, ys, strict=True) if across.shows(a) and up.shows(b)]
+        lost += len(xs) - len(good)
         if good:
             said.append(f"{name}: from {number(good[0][1])} at {number(good[0][0])} to {number(good[-1][1])} at {number(good[-1][0])}.")
-    if lost:
-        said.append(f"{lost} points could not be drawn.")
+    said += [f"{lost} points could not be drawn."] if lost else []
+    said += [f"{mark[2]}: {number(mark[1])} at {number(mark[0])}."] if mark else []
     text = curve_text(title, named, log[1], x, y)
-    heading = title or "Curves"
-    return Picture(sheet(heading, " ".join([f"{y or 'y'} by {x or 'x'}.", *said]), top + 295, parts), text, heading)
+    name = title or "Curves"
+
+    def drawn(width: int) -> str:
+        each = 3 if width == WIDTH else 1  # names of curves on a line
+        head, down = heading(title, width)
+        lines = math.ceil(len(named) / each) if width == WIDTH or len(named) > 1 else 0
+        top = 34 + down + 18 * lines + (0 if width == WIDTH else 14)
+        left = 70 if width == WIDTH else 14 + 7 * max((len(number(v)) for v in up.ticks()), default=1)
+        tall = 250 if width == WIDTH else 170
+        flat, steep = replace(across, start=left, end=width - (20 if width == WIDTH else 10)), replace(up, start=top + tall, end=top)
+        parts = [*head, *_grid(flat, steep, x, y, width)]
+        for k, (label, xs, ys) in enumerate(named):
+            pen = PENS[k % len(PENS)]
+            points = _points(xs, ys, flat, steep, stair)
+            found = [p for p in points if p is not None]
+            parts.append(pen.line(path(points)))
+            parts += [pen.mark(*p) for p in found[:: max(1, math.ceil(len(found) / 8))]]
+            row, column = divmod(k, each)
+            at, level = (70 if width == WIDTH else 4) + 190 * column, 36 + down + 18 * row
+            if lines:
+                parts += [pen.line(f"M{at} {level}h26"), pen.mark(at + 13, level)]
+                parts.append(words(at + 32, level + 4, shorten(label, 24 if width == WIDTH else 33)))
+        parts += _marked(mark, flat, steep, width) if mark else []
+        return sheet(name, " ".join(said), top + tall + 45, parts, width)
+
+    return Picture(drawn(WIDTH), text, name, drawn(NARROW))
 
 
-def lines(series: Series, *, title: str = "", x: str = "", y: str = "", log_x: bool = False, log_y: bool = False) -> Picture:
-    """Curves, one per name: {name: (xs, ys)}. What is missing or not on the scale leaves a gap."""
-    return _curves(_named(series), title, (x, y), (log_x, log_y))
+def _points(xs: Iterable[float], ys: Iterable[float], across: Axis, up: Axis, stair: bool) -> list[tuple[float, float] | None]:
+    """Places on paper; nothing where a scale does not reach."""
+    points: list[tuple[float, float] | None] = []
+    for a, b in zip(xs, ys, strict=True):
+        if not (across.shows(a) and up.shows(b)):
+            points.append(None)
+            continue
+        here = (across.at(a), up.at(b))
+        if stair and points and points[-1] is not None:
+            points.append((here[0], points[-1][1]))
+        points.append(here)
+    return points
+
+
+def lines(
+    series: Series, *, title: str = "", x: str = "", y: str = "", log_x: bool = False, log_y: bool = False, mark: Mark | None = None
+) -> Picture:
+    """Curves, one per name: {name: (xs, ys)}. What is missing or not on the scale leaves a gap; a mark is a point that matters."""
+    return _curves(_named(series), title, (x, y), (log_x, log_y), mark=mark)
 
 
 def steps(series: Series, *, title: str = "", x: str = "", y: str = "", log_x: bool = False, log_y: bool = False) -> Picture:
@@ -115,7 +163,7 @@ def roc(series: Series, *, title: str = "", log: bool = False) -> Picture:
         reached = [max((t for f, t in corners if f <= limit), default=0.0) for limit in (0.001, 0.01, 0.1)]
         rows.append([name, *(f"{v:.3f}" for v in (area, *reached))])
     text = table(title, ["", "AUC", "TPR at .1%", "TPR at 1%", "TPR at 10%"], rows)
-    return Picture(drawn.svg, text, drawn.title)
+    return Picture(drawn.svg, text, drawn.title, drawn.narrow)
 
 
 _STEP = 40  # from one box to the next
@@ -125,13 +173,22 @@ _LONG = 78  # letters in a box
 def chain(steps: Iterable[Any], *, title: str = "") -> Picture:
     """Boxes from top to bottom, joined by arrows."""
     said = [" ".join(str(step).split()) for step in steps]
-    parts = [words(WIDTH / 2, 18, shorten(title, 84), anchor="middle", size=14)]
-    for k, text in enumerate(said):
-        top = 30 + _STEP * k
-        parts.append(f'<rect x="40" y="{top}" width="{WIDTH - 80}" height="26" rx="4" fill="none" stroke="currentColor"/>')
-        parts.append(words(WIDTH / 2, top + 17, shorten(text, _LONG), anchor="middle"))
-        if k:
-            parts.append(f'<path d="M{WIDTH / 2:.0f} {top - 13}v10m-4 -5l4 5l4 -5" fill="none" stroke="currentColor"/>')
-    heading = title or "Steps"
+    name = title or "Steps"
+
+    def drawn(width: int) -> str:
+        head, down = heading(title, width)
+        edge, parts, top = (40 if width == WIDTH else 2), list(head), 30 + down
+        for k, step in enumerate(said):
+            lines = [shorten(step, _LONG)] if width == WIDTH else wrapped(step, 36, 4)
+            if k:
+                parts.append(f'<path d="M{width / 2:.0f} {top - 13:.0f}v10m-4 -5l4 5l4 -5" fill="none" stroke="currentColor"/>')
+            high = 26 + 15 * (len(lines) - 1)
+            parts.append(
+                f'<rect x="{edge}" y="{top:.0f}" width="{width - 2 * edge}" height="{high}" rx="4" fill="none" stroke="currentColor"/>'
+            )
+            parts += [words(width / 2, top + 17 + 15 * line, text, anchor="middle") for line, text in enumerate(lines)]
+            top += high + _STEP - 26
+        return sheet(name, "; then ".join(said), top + 10, parts, width)
+
     text = "\n".join(filter(None, [shorten(title, 80), *(shorten(f"{'-> ' if k else ''}{step}", 80) for k, step in enumerate(said))]))
-    return Picture(sheet(heading, "; then ".join(said), 40 + _STEP * len(said), parts), text, heading)
+    return Picture(drawn(WIDTH), text, name, drawn(NARROW))

@@ -7,17 +7,22 @@ from __future__ import annotations
 
 import math
 import re
+import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from html import escape
+from itertools import pairwise
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from sordino.errors import QueryError
 
-__all__ = ["PENS", "WIDTH", "Axis", "Pen", "Picture", "floats", "number", "path", "safe", "sheet", "shorten", "words"]
+__all__ = [
+    "NARROW", "PENS", "WIDTH", "Axis", "Pen", "Picture", "floats", "heading", "number", "path", "safe", "sheet", "shorten", "tick", "words",
+    "wrapped",
+]  # fmt: skip
 
 # XML 1.0 has no way to write these characters, not even escaped; one of them makes the whole file unreadable.
 _UNWRITABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -30,11 +35,12 @@ def safe(text: object) -> str:
 
 @dataclass(frozen=True, repr=False)
 class Picture:
-    """The same numbers twice: drawn, and written out for eighty columns."""
+    """The same numbers drawn, drawn once more for a screen as narrow as a phone's, and written out for eighty columns."""
 
     svg: str
     text: str
     title: str = ""
+    narrow: str = ""
 
     def __repr__(self) -> str:
         return self.text
@@ -60,6 +66,8 @@ class Picture:
 
 
 WIDTH = 640
+NARROW = 260  # letters keep their size on a phone: what is drawn has less room, not smaller words
+_LETTER = 6.6  # width of a letter, at 12 pixels
 _HUGE = 1e150  # beyond this, or below its inverse on a log scale, an axis overflows; such values are left out and counted
 
 # Inline in a page the drawing inherits the page's own text colour. Only a file of its own must choose one, and only there is svg the root.
@@ -140,12 +148,34 @@ class Axis:
         if self.log and self.high / self.low >= 5:  # 1, 2, 5, 10, ...: even steps crowd at one end of such an axis
             powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
             return [m * 10.0**k for k in powers for m in (1, 2, 5) if self.low * (1 - 1e-9) <= m * 10.0**k <= self.high * (1 + 1e-9)]
+        return self._even()
+
+    def _even(self) -> list[float]:
         rough = (self.high - self.low) / 5
         power = 10.0 ** math.floor(math.log10(rough))
         step = next(m * power for m in (1, 2, 5, 10) if m * power >= rough * 0.999)
         first = math.ceil(self.low / step - 1e-9)
         marks = [(first + k) * step for k in range(12)]
         return [m for m in marks if m <= self.high + 1e-9 * step]
+
+    def labelled(self) -> list[float]:
+        """Ticks whose words do not touch: all of them, or on a logarithmic axis powers of ten, or every second, third, ..."""
+        marks = self.ticks()
+        tens = [m for m in marks if self.log and abs(math.log10(m) - round(math.log10(m))) < 1e-9]
+        choices = [marks, *([tens] if len(tens) > 1 else [])]
+        choices += [choices[-1][::stride] for stride in range(2, max(3, len(marks)))]
+        return next((found for found in choices if self._apart(found)), marks[:1])
+
+    def _apart(self, marks: Sequence[float]) -> bool:
+        ends = [(self.at(m), len(number(m)) * _LETTER / 2 + 3) for m in marks]
+        return all(abs(a - b) >= one + other for (a, one), (b, other) in pairwise(ends))
+
+    def between(self) -> list[float]:
+        """Where a logarithmic axis has its small marks: 2 to 9 of every power of ten, if those are not too many."""
+        if not self.log or not 2 <= self.high / self.low <= 1e6:
+            return []
+        powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
+        return [m * 10.0**k for k in powers for m in range(1, 10) if self.low <= m * 10.0**k <= self.high]
 
 
 def floats(values: Iterable[Any], what: str) -> list[float]:
@@ -187,13 +217,33 @@ def words(x: float, y: float, text: object, *, anchor: str = "start", size: int 
     return f'<text x="{_short(x)}" y="{_short(y)}" text-anchor="{anchor}" font-size="{size}" fill="currentColor"{extra}>{safe(text)}</text>'
 
 
-def sheet(title: str, description: str, height: float, parts: Iterable[str]) -> str:
+def wrapped(text: object, letters: int, most: int = 3) -> list[str]:
+    """A text on several lines, the last one cut where there is more."""
+    lines = textwrap.wrap(" ".join(str(text).split()), letters) or [""]
+    return lines if len(lines) <= most else [*lines[: most - 1], shorten(" ".join(lines[most - 1 :]), letters)]
+
+
+def heading(title: str, width: float) -> tuple[list[str], float]:
+    """The title of a drawing, on one line where there is room and on up to three elsewhere, and how much lower everything begins."""
+    if width >= WIDTH:
+        return [words(width / 2, 18, shorten(title, 84), anchor="middle", size=14)], 0
+    lines = wrapped(title, int(width / _LETTER)) if title else []
+    return [words(width / 2, 16 + 16 * k, line, anchor="middle", size=13) for k, line in enumerate(lines)], 16.0 * (len(lines) - 1)
+
+
+def tick(at: float, y: float, text: str, width: float) -> str:
+    """Words under a mark, moved inwards where they would stand over the edge."""
+    half = len(text) * _LETTER / 2
+    return words(min(max(at, half), width - half), y, text, anchor="middle")
+
+
+def sheet(title: str, description: str, height: float, parts: Iterable[str], width: int = WIDTH) -> str:
     """The whole drawing; its title and description are what a screen reader says."""
     body = "\n".join(parts)
     name = "p" + sha256(f"{title}\0{description}\0{body}".encode(errors="replace")).hexdigest()[:10]
     tall = _short(height)
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {tall}" width="{WIDTH}" height="{tall}" role="img"'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {tall}" width="{width}" height="{tall}" role="img"'
         f' aria-labelledby="{name}t {name}d" font-family="system-ui, sans-serif">\n'
         f'<title id="{name}t">{safe(title)}</title>\n<desc id="{name}d">{safe(description)}</desc>\n<style>{_STYLE}</style>\n'
         f"{body}\n</svg>"

@@ -6,11 +6,12 @@ The same pictures as text, at most eighty columns wide.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sordino.errors import QueryError
-from sordino.pictures.picture import PENS, WIDTH, Axis, Pen, Picture, floats, number, sheet, shorten, words
+from sordino.pictures.picture import NARROW, PENS, WIDTH, Axis, Pen, Picture, floats, heading, number, sheet, shorten, tick, words
 
 __all__ = ["bar_text", "bars", "curve_text", "interval_text", "intervals", "ladder", "spark", "table"]
 
@@ -87,6 +88,33 @@ _ROW = 24  # height of one labelled row
 _LEFT = 190  # room for the labels of rows
 
 
+@dataclass(frozen=True)
+class Paper:
+    """Where things stand: labels beside their rows on wide paper, above them on narrow paper."""
+
+    width: int
+    right: float  # room beside the rows on wide paper
+    down: float = 0.0
+
+    @property
+    def wide(self) -> bool:
+        return self.width == WIDTH
+
+    @property
+    def each(self) -> int:
+        return _ROW if self.wide else _ROW + 16
+
+    def level(self, k: int) -> float:
+        """The middle of a row."""
+        return 42 + self.down + self.each * k + (0 if self.wide else 16)
+
+    def on(self, axis: Axis) -> Axis:
+        return replace(axis, start=_LEFT if self.wide else 8, end=self.width - (self.right if self.wide else 12))
+
+    def height(self, rows: int) -> float:
+        return 72 + self.down + self.each * rows
+
+
 def _columns(labels: Iterable[Any], **columns: Iterable[Any]) -> tuple[list[str], list[list[float]]]:
     names = [str(label) for label in labels]
     lists = [floats(values, what) for what, values in columns.items()]
@@ -95,16 +123,27 @@ def _columns(labels: Iterable[Any], **columns: Iterable[Any]) -> tuple[list[str]
     return names, lists
 
 
-def _rows(labels: Sequence[str], axis: Axis, title: str, x: str, top: float) -> list[str]:
+def _rows(labels: Sequence[str], axis: Axis, title: str, x: str, paper: Paper) -> list[str]:
     """Labels, ticks and title of a picture with one row per label."""
-    bottom = top + _ROW * len(labels)
-    parts = [words(WIDTH / 2, 18, shorten(title, 84), anchor="middle", size=14)]
-    for tick in axis.ticks():
-        at = axis.at(tick)
-        parts.append(f'<path d="M{at:.1f} {top}V{bottom}" stroke="currentColor" stroke-opacity="0.15"/>')
-        parts.append(words(at, bottom + 16, number(tick), anchor="middle"))
-    parts += [words(_LEFT - 8, top + _ROW * k + 16, shorten(label, 26), anchor="end") for k, label in enumerate(labels)]
-    return [*parts, words((axis.start + axis.end) / 2, bottom + 34, shorten(x, 60), anchor="middle")]
+    top = 30 + paper.down
+    bottom = top + paper.each * len(labels)
+    parts = heading(title, paper.width)[0]
+    for mark in axis.labelled():
+        at = axis.at(mark)
+        parts.append(f'<path d="M{at:.1f} {top:.0f}V{bottom:.0f}" stroke="currentColor" stroke-opacity="0.15"/>')
+        parts.append(tick(at, bottom + 16, number(mark), paper.width))
+    if paper.wide:
+        parts += [words(_LEFT - 8, top + _ROW * k + 16, shorten(label, 26), anchor="end") for k, label in enumerate(labels)]
+    else:
+        parts += [words(4, paper.level(k) - 14, shorten(label, 28)) for k, label in enumerate(labels)]
+    return [*parts, words((axis.start + axis.end) / 2, bottom + 34, shorten(x, 60 if paper.wide else 38), anchor="middle")]
+
+
+def _both(title: str, said: str, rows: int, right: float, draw: Callable[[Paper], list[str]]) -> tuple[str, str]:
+    """The drawing on wide and on narrow paper."""
+    papers = [Paper(width, right, heading(title, width)[1]) for width in (WIDTH, NARROW)]
+    wide, narrow = (sheet(title, said, paper.height(rows), draw(paper), paper.width) for paper in papers)
+    return wide, narrow
 
 
 def bars(
@@ -118,21 +157,33 @@ def bars(
 ) -> Picture:
     """One bar per label, with its number written beside it; a band is a whisker from low to high across the end of every bar."""
     names, (sizes, *ends) = _columns(labels, values=values, **({} if band is None else {"lows": band[0], "highs": band[1]}))
-    axis = Axis.over([*([] if log_x else [0.0]), *sizes, *(v for end in ends for v in end)], _LEFT, WIDTH - 70, log=log_x)
-    zero = axis.at(axis.low if log_x else 0.0)
-    parts = _rows(names, axis, title, x, 30)
-    for k, size in enumerate(sizes):
-        if math.isfinite(size):
-            a, b = sorted((zero, axis.at(size)))
-            parts.append(f'<rect x="{a:.1f}" y="{34 + _ROW * k}" width="{b - a:.1f}" height="{_ROW - 8}" fill="{PENS[0].colour}"/>')
-        reach = [zero, *(axis.at(v) for v in (size, *(end[k] for end in ends)) if math.isfinite(v))]
-        parts += [_whisker(axis, ends[0][k], ends[1][k], 42 + _ROW * k)] if ends else []
-        parts.append(words(max(reach) + 5, 46 + _ROW * k, number(size)))
-    heading = title or "Bars"
-    said = "; ".join(_told(name, [column[k] for column in (sizes, *ends)]) for k, name in enumerate(names))
+    scale = Axis.over([*([] if log_x else [0.0]), *sizes, *(v for end in ends for v in end)], _LEFT, WIDTH - 70, log=log_x)
+
+    def draw(paper: Paper) -> list[str]:
+        axis = paper.on(scale)
+        zero = axis.at(axis.low if log_x else 0.0)
+        parts = _rows(names, axis, title, x, paper)
+        for k, size in enumerate(sizes):
+            level = paper.level(k)
+            if math.isfinite(size):
+                a, b = sorted((zero, axis.at(size)))
+                parts.append(f'<rect x="{a:.1f}" y="{level - 8:.0f}" width="{b - a:.1f}" height="{_ROW - 8}" fill="{PENS[0].colour}"/>')
+            reach = [zero, *(axis.at(v) for v in (size, *(end[k] for end in ends)) if math.isfinite(v))]
+            parts += [_whisker(axis, ends[0][k], ends[1][k], level)] if ends else []
+            parts.append(words(max(reach) + 5, level + 4, number(size)) if paper.wide else _beside(paper, level, number(size)))
+        return parts
+
+    name = title or "Bars"
+    said = "; ".join(_told(label, [column[k] for column in (sizes, *ends)]) for k, label in enumerate(names))
     banded = [(size, ends[0][k], ends[1][k]) for k, size in enumerate(sizes)] if ends else []
-    text = interval_text(title, names, banded, axis) if ends else bar_text(title, names, sizes, axis)
-    return Picture(sheet(heading, said, 72 + _ROW * len(names), parts), text, heading)
+    text = interval_text(title, names, banded, scale) if ends else bar_text(title, names, sizes, scale)
+    wide, narrow = _both(name, said, len(names), 70, draw)
+    return Picture(wide, text, name, narrow)
+
+
+def _beside(paper: Paper, level: float, text: str) -> str:
+    """Words at the right end of a row's label, on narrow paper."""
+    return words(paper.width - 4, level - 14, text, anchor="end")
 
 
 def _told(name: str, numbers: Sequence[float]) -> str:
@@ -144,8 +195,8 @@ def _whisker(axis: Axis, low: float, high: float, level: float) -> str:
     """From low to high in the colour of text, which shows on a bar and beside it; a foot at every end that is on the axis."""
     if math.isnan(low) or math.isnan(high):
         return ""
-    feet = "".join(f"M{axis.at(v):.1f} {level - 5}v10" for v in (low, high) if math.isfinite(v))
-    return f'<path d="M{axis.at(low):.1f} {level}H{axis.at(high):.1f}{feet}" fill="none" stroke="currentColor" stroke-width="2"/>'
+    feet = "".join(f"M{axis.at(v):.1f} {level - 5:.0f}v10" for v in (low, high) if math.isfinite(v))
+    return f'<path d="M{axis.at(low):.1f} {level:.0f}H{axis.at(high):.1f}{feet}" fill="none" stroke="currentColor" stroke-width="2"/>'
 
 
 def intervals(
@@ -162,40 +213,52 @@ def intervals(
     names, (middle, low, high) = _columns(labels, values=values, lows=lows, highs=highs)
     if any(a > b for a, b in zip(low, high, strict=True)):
         raise QueryError("SRD-105", "an interval has its ends reversed.", "Give lows first, highs second.")
-    axis = Axis.over([*middle, *low, *high], _LEFT, WIDTH - 30, log=log_x)
-    parts = _rows(names, axis, title, x, 30)
+    scale = Axis.over([*middle, *low, *high], _LEFT, WIDTH - 30, log=log_x)
     rows = list(zip(middle, low, high, strict=True))
-    for k, (value, a, b) in enumerate(rows):
-        level = 42 + _ROW * k
-        if not (math.isnan(a) or math.isnan(b)):
-            left, right = axis.at(a), axis.at(b)
-            ends = "".join(f"M{at:.1f} {level - 5}v10" for v, at in ((a, left), (b, right)) if math.isfinite(v))
-            parts.append(f'<path d="M{left:.1f} {level}H{right:.1f}{ends}" fill="none" stroke="{PENS[0].colour}" stroke-width="2"/>')
-        if not math.isnan(value):
-            parts.append(PENS[0].mark(axis.at(value), level, 4))
-    heading = title or "Intervals"
-    said = "; ".join(f"{name}: {number(v)}, {number(a)} to {number(b)}" for name, (v, a, b) in zip(names, rows, strict=True))
-    return Picture(sheet(heading, said, 72 + _ROW * len(names), parts), interval_text(title, names, rows, axis), heading)
+
+    def draw(paper: Paper) -> list[str]:
+        axis = paper.on(scale)
+        parts = _rows(names, axis, title, x, paper)
+        for k, (value, a, b) in enumerate(rows):
+            level = paper.level(k)
+            if not (math.isnan(a) or math.isnan(b)):
+                left, right = axis.at(a), axis.at(b)
+                ends = "".join(f"M{at:.1f} {level - 5:.0f}v10" for v, at in ((a, left), (b, right)) if math.isfinite(v))
+                line = f"M{left:.1f} {level:.0f}H{right:.1f}{ends}"
+                parts.append(f'<path d="{line}" fill="none" stroke="{PENS[0].colour}" stroke-width="2"/>')
+            if not math.isnan(value):
+                parts.append(PENS[0].mark(axis.at(value), level, 4))
+        return parts
+
+    name = title or "Intervals"
+    said = "; ".join(f"{label}: {number(v)}, {number(a)} to {number(b)}" for label, (v, a, b) in zip(names, rows, strict=True))
+    wide, narrow = _both(name, said, len(names), 30, draw)
+    return Picture(wide, interval_text(title, names, rows, scale), name, narrow)
 
 
 def ladder(labels: Iterable[Any], claimed: Iterable[Any], measured: Iterable[Any], *, title: str = "", x: str = "epsilon") -> Picture:
     """What was claimed (a tick) against what was measured (a bar), rung by rung; a bar past its tick gets a cross and the word."""
     names, (promise, found) = _columns(labels, claimed=claimed, measured=measured)
-    axis = Axis.over([0.0, *promise, *found], _LEFT, WIDTH - 90)
-    parts = _rows(names, axis, title, x, 30)
-    said, cells = [], []
-    for k, (name, a, b) in enumerate(zip(names, promise, found, strict=True)):
-        level, broken = 42 + _ROW * k, b > a
-        pen = PENS[1] if broken else PENS[0]
-        tip = axis.at(0.0 if math.isnan(b) else b)
-        parts.append(f'<path d="M{axis.at(0):.1f} {level}H{tip:.1f}" stroke="{pen.colour}" stroke-width="8"/>')
-        if not math.isnan(a):
-            parts.append(f'<path d="M{axis.at(a):.1f} {level - 9}v18" stroke="currentColor" stroke-width="2"/>')
-        if broken:
-            parts += [Pen(pen.colour, "", "cross").mark(axis.end + 14, level), words(axis.end + 22, level + 4, "refuted")]
-        verdict = "refuted" if broken else "holds" if b <= a else "open"
-        said.append(f"{name}: claimed {number(a)}, measured {number(b)}, {verdict}")
-        cells.append([name, number(a), number(b), verdict])
-    heading = title or "Claimed and measured"
-    text = table(title, ["", "claimed", "measured", ""], cells)
-    return Picture(sheet(heading, "; ".join(said), 72 + _ROW * len(names), parts), text, heading)
+    scale = Axis.over([0.0, *promise, *found], _LEFT, WIDTH - 90)
+    verdicts = ["refuted" if b > a else "holds" if b <= a else "open" for a, b in zip(promise, found, strict=True)]
+
+    def draw(paper: Paper) -> list[str]:
+        axis = paper.on(scale)
+        parts = _rows(names, axis, title, x, paper)
+        for k, (a, b) in enumerate(zip(promise, found, strict=True)):
+            level, broken = paper.level(k), b > a
+            pen = PENS[1] if broken else PENS[0]
+            tip = axis.at(0.0 if math.isnan(b) else b)
+            parts.append(f'<path d="M{axis.at(0):.1f} {level:.0f}H{tip:.1f}" stroke="{pen.colour}" stroke-width="8"/>')
+            if not math.isnan(a):
+                parts.append(f'<path d="M{axis.at(a):.1f} {level - 9:.0f}v18" stroke="currentColor" stroke-width="2"/>')
+            if broken and paper.wide:
+                parts += [Pen(pen.colour, "", "cross").mark(axis.end + 14, level), words(axis.end + 22, level + 4, "refuted")]
+            elif broken:
+                parts.append(_beside(paper, level, "refuted"))
+        return parts
+
+    rows = list(zip(names, map(number, promise), map(number, found), verdicts, strict=True))
+    said = "; ".join(f"{name}: claimed {a}, measured {b}, {verdict}" for name, a, b, verdict in rows)
+    wide, narrow = _both(title or "Claimed and measured", said, len(names), 90, draw)
+    return Picture(wide, table(title, ["", "claimed", "measured", ""], rows), title or "Claimed and measured", narrow)

@@ -29,6 +29,7 @@ from sordino.privacy.number import as_epsilon
 from sordino.server.clock import Clock
 from sordino.server.deadline import FACTOR
 from sordino.server.problem import Refusal, Unfinished
+from sordino.server.recalled import RecalledAnswers
 from sordino.server.sessions_postgres import AnyTurns
 from sordino.server.shared_question import SharedQuestion
 from sordino.server.timed_book import Timed, lost
@@ -185,6 +186,7 @@ class Desk:
         self._waiting: dict[str, list[asyncio.Event]] = {}  # by their place: requests whose turn has not come, and whether they are wanted
         self._away: dict[str, asyncio.Event] = {}  # by the name of the analyst whose release is on its way
         self._stuck = False
+        self._recalled = RecalledAnswers()
 
     async def release(self, errand: Errand) -> Answer:
         """The answer, or why there is none. The work goes on if the caller leaves.
@@ -193,12 +195,28 @@ class Desk:
         down, and so tell how long they take.
         """
         self.crowded(errand.analyst)
+        if (known := self._at_once(errand)) is not None:
+            return known
         task = self.begin(errand)
         done, _ = await asyncio.wait({task}, timeout=self._patience)
         if not done:
             what = "the release takes longer than the server waits."
             raise Unfinished(503, "SRD-506", what, "Ask again with the same Idempotency-Key: it is charged once at most.", Retry_After="5")
         return task.result()
+
+    def _at_once(self, errand: Errand) -> PaidAnswer | None:
+        """A recorded answer that was found before, for a new request of an analyst who has nothing on the way."""
+        if self._queues[errand.analyst] or errand.place in self._known:
+            return None
+        found = self._recalled.find(errand)
+        if found is not None:
+            self._remember(errand, found)
+        return found
+
+    def _remember(self, errand: Errand, found: PaidAnswer) -> None:
+        self._known[errand.place] = (errand.mark, found.recalled)
+        while len(self._known) > REMEMBERED:
+            self._known.popitem(last=False)
 
     def crowded(self, analyst: str) -> None:
         """Turn away who has too many on their way."""
@@ -266,6 +284,7 @@ class Desk:
             seen, pinned = self._known.get(errand.place, (errand.mark, None))
             if seen != errand.mark:
                 return reused()
+            stamp = self._recalled.stamp(errand)
             found, timed = await self._watched(errand, pinned)
             if timed.start is not None:
                 self._sealed(errand.query)
@@ -274,9 +293,9 @@ class Desk:
                 if (told := errand.query.table.log_failure) is not None and timed.stopped:
                     told(f"{errand.request}: stopped after {FACTOR} deadlines of {timed.deadline:.3g} s; raise deadline_ms\n")
             if isinstance(found, PaidAnswer):
-                self._known[errand.place] = (errand.mark, found.recalled)
-                while len(self._known) > REMEMBERED:
-                    self._known.popitem(last=False)
+                self._remember(errand, found)
+                if pinned is None:
+                    self._recalled.keep(errand, stamp, found)
             return found
 
     async def _watched(self, errand: Errand, pinned: str | None) -> tuple[Answer, Timed]:
