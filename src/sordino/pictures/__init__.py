@@ -1,7 +1,8 @@
 """Pictures of plain numbers: a static SVG, a text that fits 80 columns, and nothing to install."""
 
 from sordino.pictures.curve import chain, lines, roc, steps
+from sordino.pictures.density import density
 from sordino.pictures.picture import Picture
 from sordino.pictures.row import bars, intervals, ladder
 
-__all__ = ["Picture", "bars", "chain", "intervals", "ladder", "lines", "roc", "steps"]
+__all__ = ["Picture", "bars", "chain", "density", "intervals", "ladder", "lines", "roc", "steps"]

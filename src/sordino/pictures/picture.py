@@ -20,8 +20,8 @@ from typing import Any
 from sordino.errors import QueryError
 
 __all__ = [
-    "NARROW", "PENS", "WIDTH", "Axis", "Pen", "Picture", "floats", "heading", "number", "path", "safe", "sheet", "shorten", "tick", "words",
-    "wrapped",
+    "HUGE", "NARROW", "PENS", "WIDTH", "Axis", "Pen", "Picture", "floats", "heading", "number", "path", "safe", "sheet", "shorten", "tick",
+    "words", "wrapped",
 ]  # fmt: skip
 
 # XML 1.0 has no way to write these characters, not even escaped; one of them makes the whole file unreadable.
@@ -68,7 +68,7 @@ class Picture:
 WIDTH = 640
 NARROW = 260  # letters keep their size on a phone: what is drawn has less room, not smaller words
 _LETTER = 6.6  # width of a letter, at 12 pixels
-_HUGE = 1e150  # beyond this, or below its inverse on a log scale, an axis overflows; such values are left out and counted
+HUGE = 1e150  # beyond this, or below its inverse on a log scale, an axis overflows; such values are left out and counted
 
 # Inline in a page the drawing inherits the page's own text colour. Only a file of its own must choose one, and only there is svg the root.
 _STYLE = "svg:root{color:#1b1f24;background:#ffffff}@media (prefers-color-scheme:dark){svg:root{color:#e8e6e3;background:#14171a}}"
@@ -122,12 +122,12 @@ class Axis:
 
     @classmethod
     def over(cls, values: Iterable[float], start: float, end: float, *, log: bool = False) -> Axis:
-        seen = [v for v in values if abs(v) <= _HUGE and (v >= 1 / _HUGE or not log)]
+        seen = [v for v in values if abs(v) <= HUGE and (v >= 1 / HUGE or not log)]
         low, high = (min(seen), max(seen)) if seen else (1.0, 10.0)
         if log:
             low, high = (low / 2, high * 2) if low == high else (low, high)
-        elif high - low <= max(1 / _HUGE, 1e-12 * max(abs(low), abs(high))):
-            room = abs(low) / 2 if abs(low) > 1 / _HUGE else 1.0
+        elif high - low <= max(1 / HUGE, 1e-12 * max(abs(low), abs(high))):
+            room = abs(low) / 2 if abs(low) > 1 / HUGE else 1.0
             low, high = low - room, high + room
         return cls(low, high, start, end, log)
 

@@ -13,17 +13,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from sordino.errors import QueryError
-from sordino.pictures import Picture, intervals
+from sordino.errors import QueryError, SordinoError
+from sordino.pictures import Picture
 from sordino.server.auth import Person
 from sordino.server.datasets import House, PlannedQuestion
 from sordino.server.quote import Quote, QuoteTerms, times
 from sordino.session.card import odds_sentence
-from sordino.session.forecast import Forecast, outlook
+from sordino.session.forecast import Forecast
 from sordino.session.preview import Preview, PriceLine, rounded
-from sordino.session.price import Offer, price
+from sordino.session.price import Offer, price, public_rows
 from sordino.session.query import Query
 from sordino.session.release import Release
+from sordino.session.spread import Spread, spreads
 from sordino.session.view import shown
 from sordino.statistics.column_quantile import Position
 
@@ -31,7 +32,6 @@ __all__ = ["PriceCard", "Slider", "Wished", "number", "price_card", "slider"]
 
 MIDDLE = 0.5  # the price out of the list that is offered first
 FREE = 5  # recorded answers that are offered for nothing
-SPREAD = (0.5, 0.8, 0.95)
 
 
 def number(text: str | None, name: str) -> float | None:
@@ -116,7 +116,7 @@ class PriceCard:
     slider: Slider | None
     left: Fraction | None  # of the analyst's purse, where there are purses
     free: tuple[tuple[str, str], ...]  # recorded answers to this question: id, and what it says of its error
-    spread: Picture | None
+    spreads: tuple[Spread, ...]  # simulated, before anything is paid
     key: str
 
     @property
@@ -190,8 +190,8 @@ def price_card(house: House, person: Person, name: str, sql: str, wished: Wished
     quote, line, wished = _offer(house, query, wished, left)
     at = slider(house.quotes.of(query, QuoteTerms()).preview, wished.within)
     free = () if line is not None and quote.recorded else tuple(_free(query))
-    spread = None if line is None or quote.recorded else _spread(query, line, wished)
-    return PriceCard(plan.id, sql, query, quote, wished, line, at, left, free, spread, secrets.token_hex(16))
+    seen = () if line is None or quote.recorded else _spreads(query, line, wished)
+    return PriceCard(plan.id, sql, query, quote, wished, line, at, left, free, seen, secrets.token_hex(16))
 
 
 def _offer(house: House, query: Query, wished: Wished, left: Fraction | None) -> tuple[Quote, PriceLine | None, Wished]:
@@ -227,20 +227,11 @@ def _said(item: Release) -> str:
     return f"± {shown(float(f'{max(halves):.3g}'))}" if halves else f"epsilon {item.cost.epsilon:.4g}"
 
 
-def _spread(query: Query, line: PriceLine, wished: Wished) -> Picture | None:
-    """How far answers at this price lie from the exact number, at several levels: in closed form, so nothing is drawn."""
-    known = line.forecasts[0]
-    if len(line.forecasts) != 1 or known.source != "closed form" or known.half_width is None or known.bar not in ("exact", "bound"):
-        return None
-    delta = None
-    offer = Offer(Fraction(1)) if wished.within is None else price(query, query.wished(wished.within), delta)
-    widths = []
-    for level in SPREAD:
-        view = outlook(query.at_level(level), guess=False)
-        plan = query.settle(str(line.epsilon), delta, rows=view.rows, weights=offer.weights, way=offer.way)
-        widths.append(view.forecast(known.name, plan).half_width)
-    if any(width is None or not math.isfinite(width) for width in widths):
-        return None
-    names = ["1 of 2 answers", "4 of 5", "19 of 20"]
-    sizes = [float(width) for width in widths if width is not None]
-    return intervals(names, [0.0] * 3, [-w for w in sizes], sizes, title="Where the answer will fall", x="distance from the exact number")
+def _spreads(query: Query, line: PriceLine, wished: Wished) -> tuple[Spread, ...]:
+    """Simulated answers at this price, by the plan that would be charged; nothing where nobody can make up rows."""
+    try:
+        offer = Offer(Fraction(1)) if wished.within is None else price(query, query.wished(wished.within))
+        plan = query.settle(str(line.epsilon), rows=public_rows(query), weights=offer.weights, way=offer.way)
+        return spreads(query, plan)
+    except SordinoError:
+        return ()

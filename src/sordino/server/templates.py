@@ -26,12 +26,12 @@ _STYLE = re.compile("<style>.*?</style>", re.DOTALL)
 
 
 def drawn(picture: Picture) -> Markup:
-    """A picture inside the page, which scrolls where the screen is narrower than its labels need.
+    """A picture inside the page: drawn twice, and the page shows the one whose words can be read in the room there is.
 
     Its own style is for a file of its own, and the page's policy allows none inside.
     """
-    name = safe(picture.title or "Picture")
-    return Markup(f'<div class="wide drawing" role="region" aria-label="{name}" tabindex="0">{_STYLE.sub("", picture.svg)}</div>')
+    wide, narrow = (_STYLE.sub("", svg) for svg in (picture.svg, picture.narrow))
+    return Markup(f'<div class="drawing"><div class="full">{wide}</div><div class="slim">{narrow}</div></div>')
 
 
 def _number(value: Any) -> str:

@@ -10,10 +10,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sordino.errors import SordinoError
 from sordino.statistics import Step
 from sordino.statistics.applied import Applied
+from sordino.statistics.column_mode import Mode
 from sordino.statistics.port import LEVEL
 
 if TYPE_CHECKING:
@@ -130,14 +132,33 @@ class Outlook:
         """Whether somebody's own statistic is asked, whose claims may still change."""
         return any(isinstance(statistic, Applied) for statistic in self.query.asked.statistics.values())
 
+    def _scaled(self, plan: Settled) -> tuple[Settled, float]:
+        """The plan for a codebook's own number of rows where that is smaller than the table's, and what its errors are multiplied by."""
+        few = None if self.twin is None else self.twin.rows
+        if few is None or self.rows is None or few >= self.rows or not plan.terms or self._own or plan.by:
+            return plan, 1.0
+        epsilon, delta, weights, way = plan.terms
+        small = replace(self.query, table=replace(self.query.table, size=few))
+        return small.settle(epsilon, delta, rows=few, weights=None if weights is None else dict(weights), way=way), few / self.rows
+
+    def drawn(self, name: str, plan: Settled, repeats: int, few: int) -> tuple[NDArray[np.float64], list[str]]:
+        """Errors of simulated answers, of all groups and parts together, nan where there is no number; or the values they name."""
+        assert self.twin is not None
+        if isinstance(self.query.asked.statistics[name], Mode):
+            return np.empty(0), self.twin.named(plan, name, few)
+        if plan.steps[name].width(self.rows) is not None and plan.steps[name].bar == "exact":  # noise of its own, on however many rows
+            values, share = self.twin.values(plan, name, repeats, few), 1.0
+        else:
+            plan, share = self._scaled(plan)
+            values = self.twin.values(plan, name, repeats, few)
+        truth = self.truths[name]
+        if truth is None or values.shape[-1] != len(truth):
+            return np.empty(0), []
+        return share * (values - truth).ravel(), []
+
     def _errors(self, name: str, plan: Settled) -> tuple[float, float] | None:
         assert self.twin is not None
-        few, share = self.twin.rows, 1.0
-        if few is not None and self.rows is not None and few < self.rows and plan.terms and not self._own and not plan.by:
-            epsilon, delta, weights, way = plan.terms
-            small = replace(self.query, table=replace(self.query.table, size=few))
-            plan = small.settle(epsilon, delta, rows=few, weights=None if weights is None else dict(weights), way=way)
-            share = few / self.rows
+        plan, share = self._scaled(plan)
         many = (GUESSES, GUESSES) if self.twin.guess else (REPEATS, FEW)
         drawn, truth = plan.steps[name].bar == "drawn", self.truths[name]
         many = (many[0] // ENDS, many[1] // ENDS) if drawn else many

@@ -121,7 +121,7 @@ class Preview:
     __repr__ = __str__
 
     def plot(self, offered: PriceLine | None = None) -> Picture:
-        """Error against price, one line per statistic, both on logarithmic axes; a price that is offered is a point of its own."""
+        """Error against price, one line per statistic, both on logarithmic axes; a price that is offered is marked."""
         sized = {line.rows for line in self.lines}
         series: dict[str, tuple[list[float], list[float]]] = {}
         for line in self.lines:
@@ -133,9 +133,11 @@ class Preview:
                     xs.append(line.epsilon)
                     ys.append(y)
         shown = None if offered is None else next((f for f in offered.forecasts if f.half_width and math.isfinite(f.half_width)), None)
+        mark = None
         if offered is not None and shown is not None and shown.half_width is not None:
-            series["what is offered"] = ([offered.epsilon], [shown.half_width])
-        return lines(series, title=f"{self.question}: error and price", x="epsilon", y=self._within, log_x=True, log_y=True)
+            word = "your wish" if offered is self.best else "this offer"
+            mark = (offered.epsilon, shown.half_width, f"{word}: ± {rounded(shown.half_width)}")
+        return lines(series, title=f"{self.question}: error and price", x="epsilon", y=self._within, log_x=True, log_y=True, mark=mark)
 
     def _repr_html_(self) -> str:
         head, *body = self._table()

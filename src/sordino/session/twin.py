@@ -52,6 +52,11 @@ class Twin:
         held = conversations(plan, FlatRows(self.engine), SALT, repeats, few)
         return _table([[number for answer in answers[name] for number in _numbers(answer.value)] for _, answers in held])
 
+    def named(self, plan: Settled, name: str, repeats: int) -> list[str]:
+        """Simulated answers of a statistic that names a value, in all groups."""
+        held = conversations(plan, FlatRows(self.engine), SALT, repeats, repeats)
+        return [_said(answer.value) for _, answers in held for answer in answers[name]]
+
     def ends(self, plan: Settled, name: str, repeats: int, few: int | None = None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Simulated answers of a statistic that draws its ends, and half the distance of those ends."""
         held = [answers[name] for _, answers in conversations(plan, FlatRows(self.engine), SALT, repeats, few)]
@@ -193,6 +198,10 @@ def _numbers(value: Any) -> list[float]:
         case tuple() | list():
             return [number for part in value for number in _numbers(part)]
     return [float(value)]
+
+
+def _said(value: Any) -> str:
+    return "no value" if value is None or isinstance(value, Refused) else str(value)
 
 
 def open_twin(twin: Any, columns: Mapping[str, Column], rows: int | None) -> Twin | None:
