@@ -11,6 +11,7 @@ from sordino.errors import QueryError
 from sordino.privacy.cost import Cost
 from sordino.server.app import create_classroom
 from sordino.server.builder import BuiltFilter, BuiltQuestion, BuiltStatistic, unbuilt
+from sordino.server.built_person import BuiltPerson
 from sordino.server.price_card import Slider, Wished, number
 from sordino.server.result_page import compared
 from sordino.session.release import Paid, Release
@@ -141,3 +142,46 @@ def test_the_classroom_needs_no_dataset_and_no_token():
     assert "How far can one person move a median?" in lesson.text
     assert script.status_code == 200
     assert other.status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("person", "number"),
+    [
+        (BuiltPerson("count", high="50"), "LEAST(COUNT(*), 50) AS count_each"),
+        (BuiltPerson("sum", "age", "-5", "900"), 'LEAST(GREATEST(SUM("age"), -5), 900) AS sum_age_each'),
+        (BuiltPerson("mean", "age"), 'AVG("age") AS mean_age_each'),
+        (BuiltPerson("max", "age", "", "90.5"), 'LEAST(MAX("age"), 90.5) AS max_age_each'),
+        (BuiltPerson("distinct", "sex", high="2"), 'LEAST(COUNT(DISTINCT "sex"), 2) AS distinct_sex_each'),
+    ],
+)
+def test_a_number_of_each_person_becomes_a_subquery_and_comes_back(person, number):
+    asked = (BuiltStatistic("mean"), BuiltStatistic("quantile", "", "0.9"), BuiltStatistic("count"))
+    built = BuiltQuestion("t", asked, (BuiltFilter("age", ">", "3"),), person=person)
+    text = built.text(COLUMNS, "patient")
+    assert f'FROM (SELECT "patient", {number} FROM "t" WHERE ("age" > 3) GROUP BY "patient") AS each_person' in text
+    assert text.startswith(f'SELECT AVG("{person.label}") AS mean_')
+    assert unbuilt(text, lambda table: "patient") == built
+    assert unbuilt(text, lambda table: "doctor") is None
+    for more in (" WHERE 1 = 1", " GROUP BY patient"):
+        assert unbuilt(text + more, lambda table: "patient") is None
+
+
+def test_how_much_of_a_person_counts_has_a_default_that_is_said_in_the_statement():
+    for fields, total in (
+        ("person_total=count", "LEAST(COUNT(*), 10)"), ("person_total=sum&person_of=age", 'LEAST(GREATEST(SUM("age"), 0), 1200)'),
+        ("person_total=distinct&person_of=sex", 'LEAST(COUNT(DISTINCT "sex"), 2)'), ("person_total=min&person_of=age", 'MIN("age")'),
+    ):  # fmt: skip
+        built = said(f"table=t&statistic=mean&{fields}")
+        text = built.text(COLUMNS, "patient")
+        assert f'"patient", {total} AS' in text
+        assert unbuilt(text, lambda table: "patient").text(COLUMNS, "patient") == text
+    wrong = (
+        "person_total=sum", "person_total=drop", "person_total=count&person_high=x", "person_total=count&person_low=5&person_high=2",
+        "person_total=sum&person_of=seen", "person_total=count&by=sex", "person_total=count&limit_rows=2",
+        "person_total=count&statistic=histogram&of=age",
+    )  # fmt: skip
+    for fields in wrong:
+        with pytest.raises(QueryError, match="SRD-208"):
+            said(f"table=t&{fields}").text(COLUMNS, "patient")
+    with pytest.raises(QueryError, match="every row is a person"):
+        said("table=t&person_total=count").text(COLUMNS, None)

@@ -18,6 +18,7 @@ EVERYDAY = [
     "SELECT MEDIAN(cost) AS m FROM admissions", "SELECT MEDIAN(cost) AS m FROM admissions WHERE age > 30",
     "SELECT QUANTILE_CONT(cost, 0.9) AS q FROM admissions", "SELECT VARIANCE(age) AS v FROM admissions",
     "SELECT STDDEV(age) AS v FROM admissions",
+    "SELECT AVG(n) AS m FROM (SELECT patient, LEAST(COUNT(*), 10) AS n FROM admissions GROUP BY patient) AS each_person",
     "SELECT MIN(age) AS a FROM admissions", "SELECT MAX(age) AS a FROM admissions", "SELECT MODE(sex) AS m FROM admissions",
     "SELECT sex, COUNT(*) AS n FROM admissions GROUP BY sex", "SELECT sex, AVG(age) AS m FROM admissions GROUP BY sex",
     "SELECT ward, COUNT(*) AS n FROM admissions GROUP BY ward", "SELECT sex, MEDIAN(cost) AS m FROM admissions GROUP BY sex",
@@ -53,6 +54,9 @@ def test_every_everyday_question_opens_with_a_price_in_words_of_people(rich):
         assert said_on(page) > 0, sql
         assert 'class="problem"' not in page, sql
         words = page[page.index('<section id="price"') :]
+        assert re.search(r'<figure class="card spread">.*?<svg.*?<p class="odds">[^<]*simulated', words, re.DOTALL), (
+            "what it may be, before paying"
+        )
         assert html.unescape(re.search(r'class="asked"><code>(.*?)</code>', words)[1]) == sql, "the card prints the statement it prices"
         words = re.sub(r"<code>.*?</code>|<[^>]+>", " ", words)
         assert not re.search(r"\b[a-z_]+=|\bNone\b|\bTrue\b|\bFalse\b|Fraction\(", words), f"Python on the page of {sql}"

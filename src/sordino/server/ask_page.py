@@ -15,6 +15,7 @@ from sordino.errors import QueryError, SordinoError
 from sordino.server.api import balance_of
 from sordino.server.approval import Approvals
 from sordino.server.builder import OPERATORS, STATISTICS, BuiltQuestion, unbuilt
+from sordino.server.built_person import TOTALS
 from sordino.server.datasets import House, PlannedQuestion
 from sordino.server.login import Visits, inside
 from sordino.server.price_card import Wished, number, price_card
@@ -78,7 +79,14 @@ def pages(house: House, desk: Desk, worker: Worker, visits: Visits) -> APIRouter
         gate = None if card is None or chosen is None else house.gate(person, PlannedQuestion(chosen, sql))
         above = None if gate is None else float(gate.above)
         shown: dict[str, Any] = {"chosen": chosen, "sql": sql, "problem": problem, "fields": fields, "said": said, "building": build}
-        shown |= {"card": card, "above": above, "moved": said.get("moved"), "operators": OPERATORS, "statistics": STATISTICS}
+        shown |= {
+            "card": card,
+            "above": above,
+            "moved": said.get("moved"),
+            "operators": OPERATORS,
+            "statistics": STATISTICS,
+            "totals": TOTALS,
+        }
         return page("part.html" if part else "ask.html", request, datasets=facts, epsilons=EPSILONS, **shown)
 
     @web.get("/why")

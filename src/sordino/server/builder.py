@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlglot import exp
@@ -17,6 +17,7 @@ from sqlglot import exp
 from sordino.errors import QueryError, SordinoError
 from sordino.plan.select import parse_statement
 from sordino.remote.wording import RemoteAsked, quoted
+from sordino.server.built_person import NOBODY, BuiltPerson, read_person
 
 __all__ = ["OPERATORS", "STATISTICS", "BuiltFilter", "BuiltQuestion", "BuiltStatistic", "unbuilt"]
 
@@ -133,6 +134,7 @@ class BuiltQuestion:
     by: tuple[str, ...] = ()
     where: str = ""
     limit: tuple[tuple[str, int], ...] = ()  # how much of one person counts, where that is less than declared
+    person: BuiltPerson = NOBODY  # one number for each person first, where statistics are about people
 
     @classmethod
     def of(cls, fields: Sequence[tuple[str, str]]) -> BuiltQuestion:
@@ -155,7 +157,8 @@ class BuiltQuestion:
             raise QueryError("SRD-208", "how much of one person counts is a whole number.", "Give 1 or more, or leave it empty.")
         limit = tuple((word, int(value[:9])) for word, value in said.items() if value)
         table, where = next(iter(every("table")), ""), next(iter(every("where")), "").strip()
-        return cls(table, tuple(asked) or (BuiltStatistic(),), tuple(kept), by, where, limit)
+        person = BuiltPerson(*(next(iter(every(f"person_{word}")), "").strip() for word in ("total", "of", "low", "high")))
+        return cls(table, tuple(asked) or (BuiltStatistic(),), tuple(kept), by, where, limit, person or NOBODY)
 
     def text(self, columns: Sequence[Mapping[str, Any]] = (), unit: str | None = None) -> str:
         """The statement that says the same, or for histograms and limits the call of verbs."""
@@ -164,6 +167,8 @@ class BuiltQuestion:
                 raise QueryError("SRD-208", "the builder does not know this statistic.", f"Choose one of {', '.join(STATISTICS)}.")
         types = {str(column["name"]): str(column["type"]) for column in columns}
         conditions = (*(item.sql(types) for item in self.filters), *([self.where] if self.where else []))
+        if self.person:
+            return self._about_people(columns, conditions, unit)
         if self.statistics[0].statistic == "histogram":
             return self._histogram(columns, conditions)
         labels = [item.statistic if len(self.statistics) == 1 else item.label for item in self.statistics]
@@ -172,6 +177,18 @@ class BuiltQuestion:
             return self._call(conditions, {"agg": parts})
         shown = tuple(f"{item.sql(unit)} AS {label}" for item, label in zip(self.statistics, labels, strict=True))
         return RemoteAsked(self.table, shown, conditions, self.by).text
+
+    def _about_people(self, columns: Sequence[Mapping[str, Any]], conditions: tuple[str, ...], unit: str | None) -> str:
+        """Statistics of one number of each person: conditions choose rows before it is computed."""
+        if self.by or self.limit or any(item.statistic == "histogram" for item in self.statistics):
+            what = "with one number for each person there are no groups, limits or histograms here."
+            raise QueryError("SRD-208", what, "Leave them out, or write the statement as SQL.")
+        source = self.person.source(self.table, unit, conditions, columns)
+        plain = ("count", "people")
+        asked = [BuiltStatistic("count") if i.statistic in plain else replace(i, of=self.person.label) for i in self.statistics]
+        labels = [item.statistic if len(asked) == 1 else item.label for item in asked]
+        shown = ", ".join(f"{item.sql(unit)} AS {label}" for item, label in zip(asked, labels, strict=True))
+        return f"SELECT {shown} FROM {source}"
 
     def _histogram(self, columns: Sequence[Mapping[str, Any]], conditions: tuple[str, ...]) -> str:
         column = self.statistics[0].of
@@ -204,6 +221,8 @@ def unbuilt(text: str, person: Callable[[str], str | None] | None = None) -> Bui
         return None
     source, where, group = tree.args.get("from_"), tree.args.get("where"), tree.args.get("group")
     more = {name for name, part in tree.args.items() if part} - _PARTS
+    if not more and source is not None and type(source.this) is exp.Subquery:
+        return _about_people(tree, source.this, person) if where is None and group is None else None
     if more or source is None or type(source.this) is not exp.Table or source.this.alias:
         return None
     keys = [] if group is None else group.expressions
@@ -220,6 +239,26 @@ def unbuilt(text: str, person: Callable[[str], str | None] | None = None) -> Bui
     filters, rest = _filters(where.this if where is not None else None)
     known = tuple(item for item in asked if item is not None)
     return BuiltQuestion(source.this.name, known, tuple(filters), tuple(key.name for key in keys), rest)
+
+
+def _about_people(tree: exp.Expression, source: exp.Expression, person: Callable[[str], str | None] | None) -> BuiltQuestion | None:
+    """The fields of a statement about one number of each person."""
+    inner = source.this
+    below = inner.args.get("from_") if type(inner) is exp.Select else None
+    if below is None or {name for name, part in inner.args.items() if part} - _PARTS or type(below.this) is not exp.Table:
+        return None
+    unit = None if person is None else person(below.this.name)
+    found, where = read_person(inner, unit), inner.args.get("where")
+    asked = [_statistic(column.unalias(), unit) for column in tree.expressions]
+    if found is None or below.this.alias or not 0 < len(asked) <= MOST:
+        return None
+    number, label = found
+    known = [item for item in asked if item is not None and item.of in ("", label)]
+    if len(known) != len(asked):
+        return None
+    filters, rest = _filters(where.this if where is not None else None)
+    statistics = tuple(replace(item, of="") for item in known)
+    return BuiltQuestion(below.this.name, statistics, tuple(filters), (), rest, person=number)
 
 
 def _uncalled(text: str) -> BuiltQuestion | None:
