@@ -132,7 +132,7 @@ SELECT ward, ROUND(100.0 * COUNT_IF(emergency) / COUNT(*), 1) AS pct FROM visits
 SELECT EXP(AVG(LN(cost + 1))) AS geometric FROM visits
 SELECT AVG(age) AS a FROM patients WHERE born < DATE '1990-01-01' AND smoker IS NOT NULL
 - SELECT APPROX_QUANTILE(cost, 0.5) FROM visits
-- SELECT COUNT(*) FROM visits WHERE day = CURRENT_DATE
+SELECT COUNT(*) FROM visits WHERE day = CURRENT_DATE
 - SELECT TRIM(ward) AS w, COUNT(*) FROM visits GROUP BY w
 - SELECT COUNT(*) FROM visits WHERE day + INTERVAL '7 days' > DATE '2024-05-01'
 - SELECT * FROM patients LIMIT 10

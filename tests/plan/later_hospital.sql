@@ -19,7 +19,7 @@ SELECT CASE WHEN n = 1 THEN 'once' WHEN n <= 3 THEN 'few' ELSE 'many' END AS fre
 SELECT COUNT(*) AS never_seen FROM patients p LEFT JOIN visits v ON p.patient_id = v.patient_id WHERE v.visit_id IS NULL
 - SELECT w.ward, w.beds, COUNT(v.visit_id) AS visits, COUNT(v.visit_id) * 1.0 / w.beds AS per_bed FROM wards w LEFT JOIN visits v ON v.ward = w.ward GROUP BY w.ward, w.beds
 SELECT DATE_TRUNC('month', day)::date AS month, COUNT(DISTINCT patient_id) AS patients FROM visits GROUP BY 1 ORDER BY 1
-- SELECT to_char(day, 'YYYY-MM') AS ym, COUNT(*) FROM visits GROUP BY 1
+SELECT to_char(day, 'YYYY-MM') AS ym, COUNT(*) FROM visits GROUP BY 1
 SELECT SUM(i.price * i.quantity) AS revenue FROM items i JOIN visits v ON v.visit_id = i.visit_id WHERE v.emergency
 SELECT v.ward, AVG(i.price * i.quantity) FROM items i JOIN visits v USING (visit_id) GROUP BY v.ward HAVING COUNT(*) >= 20
 - SELECT AVG(spend) FROM (SELECT v.patient_id, SUM(i.price * i.quantity) AS spend FROM visits v JOIN items i ON i.visit_id = v.visit_id GROUP BY v.patient_id) s
@@ -28,7 +28,7 @@ SELECT CORR(age, bmi) FROM patients
 SELECT MIN(cost), MAX(cost), AVG(cost), MEDIAN(cost) FROM visits
 SELECT COUNT(*) FILTER (WHERE cost > 500) AS expensive, COUNT(*) FILTER (WHERE cost <= 500) AS cheap, COUNT(*) AS all_visits FROM visits
 SELECT COALESCE(diagnosis, 'unknown') AS dx, COUNT(*) FROM visits GROUP BY 1
-- SELECT ward, COUNT(*) * 1.0 / SUM(COUNT(*)) OVER () AS share FROM visits GROUP BY ward
+SELECT ward, COUNT(*) * 1.0 / SUM(COUNT(*)) OVER () AS share FROM visits GROUP BY ward
 SELECT COUNT(DISTINCT diagnosis) FROM visits
 SELECT sex, smoker, COUNT(*) FROM patients GROUP BY GROUPING SETS ((sex), (smoker), (sex, smoker))
 SELECT FLOOR(age / 10) * 10 AS decade, COUNT(*) FROM patients GROUP BY FLOOR(age / 10) * 10

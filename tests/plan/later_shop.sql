@@ -22,7 +22,7 @@ SELECT COUNT(*) FROM orders WHERE CAST(placed AS DATE) = DATE '2024-11-29'
 - SELECT AVG(total) FROM orders TABLESAMPLE (10 PERCENT)
 SELECT APPROX_COUNT_DISTINCT(customer_id) FROM orders
 - SELECT channel, AVG(total) - (SELECT AVG(total) FROM orders) AS diff FROM orders GROUP BY channel
-- SELECT SUM(quantity) FROM lines WHERE sku IN (SELECT sku FROM products WHERE brand = 'acme')
+SELECT SUM(quantity) FROM lines WHERE sku IN (SELECT sku FROM products WHERE brand = 'acme')
 SELECT COUNT(*) FROM orders WHERE LENGTH(TRIM(coupon)) > 0
 SELECT CASE EXTRACT(DOW FROM placed) WHEN 0 THEN 'Sun' WHEN 6 THEN 'Sat' ELSE 'week' END AS day_type, SUM(total) FROM orders GROUP BY 1
 SELECT MODE() WITHIN GROUP (ORDER BY channel) FROM orders

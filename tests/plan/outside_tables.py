@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """Four star schemas as an owner would declare them, and 105 statements of their analysts, written before it was known what is answered.
 
 The statements are in outside/*.sql, each ended by a semicolon, in the dialects their authors grew up with: PostgreSQL, Snowflake and

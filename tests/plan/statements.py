@@ -181,7 +181,6 @@ SELECT COUNT(*) FROM people GROUP BY 1
 SELECT COUNT(*) FROM people GROUP BY 7
 SELECT COUNT(*) FROM people GROUP BY 'sex'
 SELECT COUNT(*) FROM people GROUP BY random()
-SELECT COUNT(*) FROM people QUALIFY row_number() OVER () = 1
 SELECT COUNT(*) OVER () FROM people
 SELECT SUM(age) OVER (PARTITION BY sex) FROM people
 SELECT row_number() OVER (ORDER BY age) FROM people
@@ -223,7 +222,6 @@ SELECT KURTOSIS(age) FROM people
 SELECT ENTROPY(age) FROM people
 SELECT MAD(age) FROM people
 SELECT APPROX_TOP_K(age, 3) FROM people
-SELECT APPROX_QUANTILE(age, 0.5) FROM people
 SELECT RESERVOIR_QUANTILE(age, 0.5) FROM people
 SELECT QUANTILE(age, 0.5) FROM people
 SELECT QUANTILE_DISC(age, 0.5) FROM people
@@ -335,7 +333,6 @@ SUBSTRING(sex, 1, 1)
 REGEXP_REPLACE(sex, 'a', 'b')
 CAST(sex AS INT)
 CAST(age AS VARCHAR)
-CAST(age AS FLOAT)
 CAST(age AS TINYINT) * 1000000000000000000
 CAST(income AS TINYINT)
 CAST(income AS DECIMAL(4,2))
@@ -449,6 +446,9 @@ HOSTILE = list(dict.fromkeys([*FILES, *STATEMENTS, *SHAPES, *(f"SELECT AVG({item
 LEGAL = [
     "SELECT APPROX_COUNT_DISTINCT(age) FROM people",
     "SELECT AVG(EXP(age)) FROM people",
+    "SELECT COUNT(*) FROM people QUALIFY row_number() OVER () = 1",
+    "SELECT APPROX_QUANTILE(age, 0.5) FROM people",
+    "SELECT AVG(CAST(age AS FLOAT)) FROM people",
     "SELECT COUNT(*) FROM people WHERE sex = ''';DROP TABLE people;--'",
     "SELECT COUNT(*) FROM people WHERE sex = '/* x */' OR sex = '/etc/passwd'",
     "select count(*) from people",

@@ -197,7 +197,6 @@ HINTS = [
     ("SELECT COUNT(DISTINCT age) FILTER (WHERE age > 5) FROM people", "into WHERE"),
     ("SELECT QUANTILE_CONT(age, [0.1, 0.9]) FROM people", "one value at a time"),
     ("SELECT PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY age) FROM people", "PERCENTILE_CONT"),
-    ("SELECT APPROX_QUANTILE(age, 0.5) FROM people", "QUANTILE_CONT"),
     ("SELECT LIST(age) FROM people", "Use COUNT, SUM"),
     ("SELECT AVG(age & 2) FROM people", "+ - * /"),
     ("SELECT AVG(SIN(age)) FROM people", "ABS, ROUND"),

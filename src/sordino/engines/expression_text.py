@@ -229,6 +229,9 @@ class Layers:
             case Call("lower" | "upper" as word, (item,)):
                 small, large = quoted(ascii_lowercase), quoted(ascii_uppercase)
                 return f"translate({self._alias(item)}, {f'{large}, {small}' if word == 'lower' else f'{small}, {large}'})"
+            case Call("digits", (item, Constant(width))):
+                digits = f"CAST({self._alias(item)} AS VARCHAR)"
+                return f"right({quoted('0' * width)} || {digits}, {width})" if width else digits
             case Call("right", (item, Constant(length))):
                 return f"right({self._alias(item)}, {length})"
             case Call("trim" | "ltrim" | "rtrim" as word, (item,)):

@@ -102,6 +102,7 @@ EXPRESSIONS: list[Expression] = [
     Call("move", (MOMENTS, Constant(-5_400), Constant("second"))),
     *(DatePart("hour", Call("zone", (MOMENTS, Constant(zone)))) for zone in ("Europe/Zurich", "Australia/Lord_Howe")),
     Call("zone", (MOMENTS, Constant("America/Sao_Paulo"))),
+    *(Call("length", (Call("digits", (DatePart(word, MOMENTS), Constant(width))),)) for word, width in (("month", 2), ("day", 0))),
     Call("length", (Call("trim", (Call("concat", (TOWNS, Constant(" x "), Call("right", (TOWNS, Constant(2))))),)),)),
     *(Call("length", (Call(word, (Call("concat", (Constant(" "), TOWNS, Constant("  "))),)),)) for word in ("ltrim", "rtrim")),
 ]

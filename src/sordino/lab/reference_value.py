@@ -48,7 +48,7 @@ Lookup = Callable[..., tuple[Column, Any]]  # of a column's name, or of a derive
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 WORDS = {"true": 1, "t": 1, "yes": 1, "y": 1, "1": 1, "false": 0, "f": 0, "no": 0, "n": 0, "0": 0}
-COMPUTED = ("lower", "upper", "substr", "right", "trim", "ltrim", "rtrim", "trunc", "sqrt", "length", "move", "zone")
+COMPUTED = ("lower", "upper", "substr", "right", "trim", "ltrim", "rtrim", "trunc", "sqrt", "length", "move", "zone", "digits")
 LARGEST = 9 * 10**18  # from here on a float is written as a float
 SIGNS: dict[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq, "<>": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
@@ -67,7 +67,7 @@ def kind(expression: Expression) -> str:
             return "float"
         case Arithmetic(_, left, right):
             return "int" if kind(left) == "date" else wider([kind(left), kind(right)])
-        case Call("lower" | "upper" | "substr" | "right" | "trim" | "ltrim" | "rtrim" | "concat"):
+        case Call("digits" | "lower" | "upper" | "substr" | "right" | "trim" | "ltrim" | "rtrim" | "concat"):
             return "cat"
         case Call("move" | "zone", (item, *_)):
             return kind(item)
@@ -215,6 +215,8 @@ def computed(word: str, x: Any, given: list[Any]) -> Any:
         return x[max(0, len(x) - given[0]) :]
     if word in ("trim", "ltrim", "rtrim"):
         return x.strip(" ") if word == "trim" else x.lstrip(" ") if word == "ltrim" else x.rstrip(" ")
+    if word == "digits":
+        return "0" * (given[0] - len(str(x))) + str(x)
     if word == "zone":
         return x.astimezone(ZoneInfo(given[0])).replace(tzinfo=dt.UTC)
     if word == "move":

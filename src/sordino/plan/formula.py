@@ -22,9 +22,10 @@ from sordino.errors import QueryError
 from sordino.plan.literal import bare, constant_of
 from sordino.plan.refusal import DEPTH
 from sordino.plan.rewrite import allow, refuse
+from sordino.plan.window import window_of
 from sordino.schema.value import nearest, shown
 
-__all__ = ["Formula", "formula_of", "inputs", "parse_formula", "span", "value"]
+__all__ = ["Formula", "formula_of", "inputs", "parse_formula", "span", "value", "windows", "without"]
 
 BINARY: dict[type[exp.Expr], str] = {
     exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.IntDiv: "//", exp.Mod: "%", exp.Pow: "**",
@@ -75,14 +76,16 @@ def parse_formula(text: str, names: list[str]) -> Formula:
 def formula_of(node: exp.Expr, name_of: Callable[[exp.Expr], str | None]) -> Formula:
     """From a tree, whose leaves `name_of` knows by the names of answers."""
     node = bare(node)
-    name = name_of(node)
-    if name is not None:
-        return Formula("name", detail=name)
 
     def made(word: str, *parts: exp.Expr, detail: Any = None) -> Formula:
         return Formula(word, tuple(formula_of(part, name_of) for part in parts), detail)
 
     kind = type(node)
+    if kind is exp.Window:
+        return _outermost(window_of(node, made))
+    name = name_of(node)
+    if name is not None:
+        return Formula("name", detail=name)
     if kind is exp.Null:
         return Formula("constant")
     constant = constant_of(node)
@@ -126,6 +129,25 @@ def formula_of(node: exp.Expr, name_of: Callable[[exp.Expr], str | None]) -> For
     for branch in node.args["ifs"]:
         parts += [branch.this if node.this is None else exp.EQ(this=node.this, expression=branch.this), branch.args["true"]]
     return made("case", *parts, node.args.get("default") or exp.Null())
+
+
+def _outermost(formula: Formula) -> Formula:
+    if any(windows(item) for item in formula.items):
+        refuse("a window of a window", 'Derive the inner one first: release.derive(share="n / SUM(n) OVER ()").')
+    return formula
+
+
+def windows(formula: Formula) -> list[Formula]:
+    """The parts of a formula that look at several released rows at once."""
+    own = [formula] if formula.word == "over" else [found for item in formula.items for found in windows(item)]
+    return list(dict.fromkeys(own))
+
+
+def without(formula: Formula, names: Mapping[Formula, str]) -> Formula:
+    """The formula with these parts read from columns of these names."""
+    if formula in names:
+        return Formula("name", detail=names[formula])
+    return Formula(formula.word, tuple(without(item, names) for item in formula.items), formula.detail)
 
 
 def inputs(formula: Formula) -> list[str]:

@@ -222,11 +222,12 @@ def correlated(found: Scope, node: exp.Expr, catalogue: Catalogue, read: Read, w
     select = bare(inner.this.this if type(inner.this) is exp.Subquery else inner.this)
     allow(select, "expressions", "from_", "joins", "where", "limit")
     there = read(select)
+    parts = list(_where(select))
     if len(there.relations) > 1:
-        refuse("EXISTS of several tables", "Join them in a subquery: EXISTS (SELECT 1 FROM (SELECT ...) AS x WHERE ...).")
+        there, parts = _merged(there, parts)
     (alias,) = there.relations
     shadowed = {name for columns in there.relations.values() for name in columns}
-    conditions = [_qualified(part, alias, shadowed) for part in _where(select)]
+    conditions = [_qualified(part, alias, shadowed) for part in parts]
     made, rest = join_people(found, there, kind, conditions, catalogue)
     if rest:
         refuse("EXISTS with a comparison of both tables", "Compare equal columns only, or JOIN and count people: COUNT(DISTINCT ...).")
@@ -236,6 +237,28 @@ def correlated(found: Scope, node: exp.Expr, catalogue: Catalogue, read: Read, w
 def _one(scope: Scope) -> Scope:
     """All visible columns in one relation: only the owner matters."""
     return replace(scope, relations={"": {name: column for columns in scope.relations.values() for name, column in columns.items()}})
+
+
+def _merged(scope: Scope, nodes: list[exp.Expr]) -> tuple[Scope, list[exp.Expr]]:
+    """Several tables of a subquery as one, and conditions that name their columns there."""
+    whole = " and ".join(scope.relations)
+    merged = {f"{alias}.{name}": column for alias, columns in scope.relations.items() for name, column in columns.items()}
+    made = []
+    for node in nodes:
+        copy = node.copy()
+        for column in [copy, *copy.find_all(exp.Column)]:
+            if type(column) is not exp.Column or type(column.this) is not exp.Identifier:
+                continue
+            home, name = column.args.get("table"), str(column.this.this)
+            homes = [str(home.this)] if home is not None else [alias for alias, columns in scope.relations.items() if name in columns]
+            if len(homes) > 1 and len({id(scope.relations[home][name]) for home in homes}) > 1:
+                fix = f"Write {' or '.join(f'{spell(alias)}.{spell(name)}' for alias in homes)}."
+                raise QueryError("SRD-201", f"column {shown(name)} is in several tables.", fix, column=name)
+            if homes and homes[0] in scope.relations:
+                column.set("this", exp.to_identifier(f"{homes[0]}.{name}", quoted=True))
+                column.set("table", exp.to_identifier(whole, quoted=True))
+        made.append(copy)
+    return replace(scope, relations={whole: merged}), made
 
 
 def _where(select: exp.Expr) -> Iterator[exp.Expr]:

@@ -45,10 +45,10 @@ FUNCTIONS = (
     "Use ABS, ROUND, FLOOR, CEIL, SIGN, SQRT, EXP, LN, LOG, POWER, LEAST, GREATEST, COALESCE, NULLIF, CAST, CASE, IF, EXTRACT, DATE_TRUNC,"
     " LOWER, UPPER, LEFT, RIGHT, SUBSTRING, TRIM, || or LENGTH."
 )
+NOW = "Write CURRENT_DATE, or the day itself: DATE '2025-12-31'. A moment of asking is another question each time."
 INSTEAD = {
-    "AGE": "Write DATEDIFF('year', born, DATE '2025-12-31'), or subtract two dates: that is days.",
-    "NOW": "Write the day itself: DATE '2025-12-31'.",
-    "TODAY": "Write the day itself: DATE '2025-12-31'.",
+    "AGE": "Write EXTRACT(YEAR FROM AGE(day, born)), or subtract two dates: that is days.",
+    **dict.fromkeys(("NOW", "GETDATE", "SYSDATE", "GETUTCDATE", "CURRENT_DATETIME"), NOW),
     "INITCAP": "Use LOWER or UPPER.",
     "REVERSE": "Use LEFT, RIGHT or SUBSTRING.",
 }
@@ -67,15 +67,9 @@ NODES: tuple[tuple[tuple[type[exp.Expr], ...], str, str], ...] = (
     ((exp.AggFunc,), "an aggregate outside the subset", "Use COUNT, SUM, AVG, VARIANCE, STDDEV, MEDIAN, QUANTILE_CONT, MIN, MAX or MODE."),
     ((exp.BitwiseAnd, exp.BitwiseOr), "an operator outside the subset", "Use + - * / % and FLOOR."),
     ((exp.ConcatWs,), "CONCAT_WS", "Write a || '-' || b."),
-    (
-        (exp.ToChar, exp.TimeToStr),
-        "a date as text",
-        "GROUP BY DATE_TRUNC('month', day), or EXTRACT(YEAR FROM day) and EXTRACT(MONTH FROM day).",
-    ),
-    ((exp.CurrentDate, exp.CurrentTimestamp, exp.CurrentTime), "the time of asking", "Write the day itself: DATE '2025-12-31'."),
+    ((exp.CurrentDate, exp.CurrentTimestamp, exp.CurrentTime), "the time of asking", NOW),
     ((exp.RegexpLike, exp.RegexpReplace, exp.RegexpExtract), "a regular expression", "Use LIKE with % and _, or SUBSTRING."),
     ((exp.Replace,), "REPLACE", "Write CASE WHEN x = 'old' THEN 'new' ELSE x END."),
-    ((exp.LastDay,), "LAST_DAY", "Write DATE_TRUNC('month', day) + INTERVAL '1 month' - INTERVAL '1 day'."),
     ((exp.Interval,), "an interval on its own", "Add it to a date: day + INTERVAL '30 days'; the difference of two dates is days."),
     ((exp.Placeholder, exp.Parameter), "a parameter", "Write the constant itself."),
     ((exp.If,), "IF", "Write CASE WHEN ... THEN ... ELSE ... END."),

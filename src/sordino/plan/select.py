@@ -16,21 +16,22 @@ from fractions import Fraction
 from typing import Any
 
 from sqlglot import TokenType, exp
-from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import SqlglotError
 
 from sordino.errors import QueryError
 from sordino.plan.aggregate import Aggregates
-from sordino.plan.formula import Formula, formula_of, inputs, value
+from sordino.plan.dialect import Spoken
+from sordino.plan.formula import Formula, formula_of, inputs, value, windows
 from sordino.plan.grouping import grouping_sets
 from sordino.plan.literal import bare, constant_of
+from sordino.plan.over_columns import over_columns
 from sordino.plan.person_join import settled
 from sordino.plan.query_plan import QueryPlan
 from sordino.plan.refusal import DEPTH
 from sordino.plan.rewrite import LENGTH, SHAPE, allow, check_statement, refuse, refuse_part
 from sordino.plan.simplify import simpler
 from sordino.plan.source import Sources
-from sordino.plan.sql_expression import Catalogue, Expressions, Scope
+from sordino.plan.sql_expression import DATED, Catalogue, Expressions, Scope
 from sordino.schema.column import Column
 from sordino.schema.expression import names
 from sordino.schema.interval import days, derive
@@ -42,6 +43,9 @@ from sordino.summaries import Refused
 __all__ = ["Arrangement", "OrderBy", "Selected", "parse_statement", "read_select", "read_view"]
 
 
+LONGEST_NAME = 150
+
+
 def parse_statement(text: str) -> exp.Select:
     """The one SELECT a text says; a semicolon at its end is no other statement."""
     if not isinstance(text, str) or not text.strip():
@@ -50,7 +54,7 @@ def parse_statement(text: str) -> exp.Select:
         raise QueryError("SRD-209", f"the statement has {len(text):,} characters.", f"Write at most {LENGTH:,}.")
     if not is_text(text):
         raise QueryError("SRD-209", "the statement contains a character that is not text.", "Remove NUL characters and lone surrogates.")
-    dialect = Dialect.get_or_raise("duckdb")
+    dialect = Spoken()
     try:
         tokens = dialect.tokenize(text)
         if tokens and tokens[-1].token_type == TokenType.SEMICOLON:
@@ -90,15 +94,25 @@ class Arrangement:
     limit: int | None = None
     formulas: tuple[tuple[str, Formula | None], ...] = ()  # every answer that is shown; None where it is a statistic itself
     having: Formula | None = None
+    qualify: Formula | None = None  # a condition on windows over the rows that HAVING keeps
     hidden: tuple[str, ...] = ()  # statistics that only formulas read
     said: Mapping[str, str] = field(default_factory=dict, compare=False)  # the formulas in the words of the statement
 
+    def kept(self, columns: Mapping[str, Sequence[Any]], size: int) -> list[int]:
+        """The places of the rows that HAVING keeps."""
+        if self.having is None:
+            return list(range(size))
+        read = [name for name in inputs(self.having) if name in columns]
+        return [place for place in range(size) if value(self.having, {name: columns[name][place] for name in read}) is True]
+
     def rows(self, columns: Mapping[str, Sequence[Any]], size: int) -> list[int]:
         """The places of the rows to show, in the order to show them."""
-        places = list(range(size))
-        if self.having is not None:
-            read = [name for name in inputs(self.having) if name in columns]
-            places = [place for place in places if value(self.having, {name: columns[name][place] for name in read}) is True]
+        places = self.kept(columns, size)
+        if self.qualify is not None:
+            read_by = {name: list(columns[name]) for name in inputs(self.qualify) if name in columns}
+            plain, looked = over_columns(self.qualify, read_by or {"": [None] * size}, places)
+            table = {**read_by, **looked}
+            places = [place for place in places if value(plain, {name: column[place] for name, column in table.items()}) is True]
         for key in reversed([key for key in self.order if key.name in columns]):
             cells = columns[key.name]
             known = [place for place in places if _comparable(cells[place])]
@@ -132,7 +146,7 @@ def read_select(text: str, catalogue: Catalogue) -> Selected:
     """The question a text asks. Hostile text is refused in milliseconds, with nothing read."""
     try:
         tree = parse_statement(text)
-        allow(tree, "expressions", "from_", "joins", "where", "group", "order", "limit", "with_", "having")
+        allow(tree, "expressions", "from_", "joins", "where", "group", "order", "limit", "with_", "having", "qualify")
         scope = Sources(catalogue).with_named(tree.args.get("with_")).scope(tree)
         return _Select(tree, scope, Aggregates(Expressions(scope, scope.condition), catalogue.unit, {})).read()
     except RecursionError:
@@ -182,7 +196,10 @@ class _Select:
                 what = f"{shown(item.column.name)} is neither grouped nor aggregated."
                 raise QueryError("SRD-209", what, "Add it to GROUP BY, or aggregate it.", column=item.column.name)
         asked = [(item, item.statistic) for item in items if item.statistic is not None]
-        having = self._having(items, by)
+        having, qualify = (self._condition(word, items, by) for word in ("having", "qualify"))
+        for item in items:
+            if item.formula is not None:
+                self._check_grouped(item.formula, "a formula with", items, by)
         asked += [(_Item(label, statistic=part), part) for label, part in self.parts.items()]
         if not asked:
             raise QueryError("SRD-208", "the statement asks for no aggregate.", "Add one, such as COUNT(*).")
@@ -194,10 +211,8 @@ class _Select:
         elif by:
             question = question.group_by(*(column.name for column in by))
         for item, statistic in asked:
-            if len(item.label) > 200 and not item.alias:
-                raise QueryError("SRD-208", "an aggregate has a very long name.", "Name it: AVG(...) AS average.")
             question = question.agg(**{item.label: statistic})
-        return Selected(question, self._arrangement(items, by, having))
+        return Selected(question, self._arrangement(items, by, having, qualify))
 
     def _item(self, node: exp.Expr) -> _Item:
         alias, aliased, node = (str(node.alias), True, bare(node.this)) if type(node) is exp.Alias else ("", False, bare(node))
@@ -206,31 +221,34 @@ class _Select:
         if type(node) is exp.Star or (type(node) is exp.Column and type(node.this) is exp.Star):
             refuse_part(exp.Star())
         if self.aggregates.has(node):
-            if not self.aggregates.whole(node):
+            if not self.aggregates.whole(node) or type(node) is exp.Window:
                 return self._formula(alias, node)
-            return _Item(alias, statistic=self.aggregates.statistic(node))
+            statistic = self.aggregates.statistic(node)
+            return _Item(alias or ("" if len(statistic.label) <= LONGEST_NAME else _short(node)), statistic=statistic)
         column = self.aggregates.expressions.column(node)
         return _Item(alias or (node.name if type(node) is exp.Column else ""), column=column)
 
     def _formula(self, alias: str, node: exp.Expr) -> _Item:
         """Arithmetic on aggregates: they are released, and the rest is computed from the answers."""
-        said = node.sql(dialect="duckdb")
-        return _Item(alias, formula=formula_of(node, self._part), said=said if len(said) <= 60 else f"{said[:57]}...")
+        return _Item(alias, formula=formula_of(node, self._part), said=_short(node))
 
     def _part(self, node: exp.Expr) -> str | None:
         """The label of the statistic an aggregate inside a formula is, or of a group column."""
-        if self.aggregates.whole(node):
+        if self.aggregates.whole(node) and type(node) is not exp.Window:
             statistic = self.aggregates.statistic(node)
-            shown_as = f"{statistic.label} "  # a name of its own: the SELECT may show the same statistic under another
+            label = statistic.label if len(statistic.label) < LONGEST_NAME else f"{statistic.label[:100]}... {len(self.parts)}"
+            shown_as = f"{label} "  # a name of its own: the SELECT may show the same statistic under another
             self.parts[shown_as] = statistic
             return shown_as
         if type(node) is exp.Column:
             return self.aggregates.expressions.column(node).name
+        if type(node) in DATED or type(node) in (exp.TimestampTrunc, exp.Extract, exp.Substring, exp.Anonymous):
+            return self.aggregates.expressions.column(node).name  # GROUP BY has it, or it is refused with the others
         return None
 
-    def _having(self, items: list[_Item], by: list[Column]) -> Formula | None:
+    def _condition(self, word: str, items: list[_Item], by: list[Column]) -> Formula | None:
         """Which released rows are shown: a condition on aggregates, on answers by their name, and on group columns."""
-        clause = self.tree.args.get("having")
+        clause = self.tree.args.get(word)
         if clause is None:
             return None
 
@@ -239,12 +257,23 @@ class _Select:
                 item = next((item for item in items if item.alias == node.name and item.column is None), None)
                 if item is not None:
                     return item.label
-            found = self._part(node)
-            if found is not None and type(node) is exp.Column and found not in {column.name for column in by}:
-                refuse("HAVING a column that is not grouped by", "Filter rows in WHERE; HAVING is about groups and aggregates.")
-            return found
+            return self._part(node)
 
-        return formula_of(clause.this, part)
+        made = formula_of(clause.this, part)
+        self._check_grouped(made, word.upper(), items, by)
+        return made
+
+    def _check_grouped(self, formula: Formula, where: str, items: list[_Item], by: list[Column]) -> None:
+        """A formula reads answers and group columns, and nothing of a row."""
+        known = {*self.parts, *(column.name for column in by), *(item.label for item in items if item.column is None)}
+        for name in inputs(formula):
+            if name not in known:
+                fix = "Filter rows in WHERE; this is about groups and aggregates."
+                if windows(formula):
+                    fix = (
+                        "A window here looks at released groups, those of GROUP BY; in a subquery at rows: OVER (PARTITION BY the person)."
+                    )
+                refuse(f"{where} {shown(name)}, a column that is not grouped by", fix)
 
     def _groups(self, items: list[_Item]) -> list[Column]:
         clause = self.tree.args.get("group")
@@ -292,7 +321,7 @@ class _Select:
         owner = {self.aggregates.unit: Column(self.aggregates.unit, "id")} if self.aggregates.unit is not None else {}
         return {**owner, **self.scope.plain, **derived, **self.aggregates.columns, **{column.name: column for column in by}}
 
-    def _arrangement(self, items: list[_Item], by: list[Column], having: Formula | None) -> Arrangement | None:
+    def _arrangement(self, items: list[_Item], by: list[Column], having: Formula | None, qualify: Formula | None) -> Arrangement | None:
         renamed = {item.column.name: item.alias for item in items if item.column is not None and item.alias}
         taken = [column.name for column in by if column.name not in renamed] + list(renamed.values())
         labels = {item.label + end for item in items if item.column is None for end in ("", "_low", "_high")}
@@ -304,10 +333,10 @@ class _Select:
         limit = _limit(self.tree.args.get("limit"))
         changed = tuple((old, new) for old, new in renamed.items() if old != new)
         shown_answers = tuple((item.label, item.formula) for item in items if item.column is None) if self.parts else ()
-        if not (changed or order or limit is not None or shown_answers or having is not None):
+        if not (changed or order or limit is not None or shown_answers or having is not None or qualify is not None):
             return None
         said = {item.label: item.said for item in items if item.formula is not None}
-        return Arrangement(changed, tuple(order), limit, shown_answers, having, said=said)
+        return Arrangement(changed, tuple(order), limit, shown_answers, having, qualify, said=said)
 
     def _order(self, node: exp.Expr, items: list[_Item], by: list[Column]) -> OrderBy:
         allow(node, "this", "desc", "nulls_first")
@@ -321,14 +350,19 @@ class _Select:
         if item is None and self.aggregates.has(node):
             statistic = self.aggregates.statistic(node) if self.aggregates.whole(node) else None
             item = next((item for item in items if statistic is not None and item.statistic == statistic), None)
-            said = node.sql(dialect="duckdb")
-            item = item or next((item for item in items if item.formula is not None and item.said == said), None)
+            item = item or next((item for item in items if item.formula is not None and item.said == _short(node)), None)
         elif item is None and type(node) is not exp.Literal:
             column = self.aggregates.expressions.column(node)
             item = _Item("", column) if column.name in {known.name for known in by} else None
         if item is None:
             refuse("ORDER BY something that is not released", "Sort by a group column or by an aggregate of the SELECT.")
         return item.column.name if item.column is not None else item.label
+
+
+def _short(node: exp.Expr) -> str:
+    """What a statement says, if it is short."""
+    said = node.sql(dialect="duckdb")
+    return said if len(said) <= 60 else f"{said[:57]}..."
 
 
 def _placed(node: exp.Expr, items: list[_Item], clause: str) -> _Item | None:

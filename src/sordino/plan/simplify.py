@@ -9,7 +9,8 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from sordino.plan.literal import constant_of
+from sordino.plan.dialect import today
+from sordino.plan.literal import bare, constant_of
 from sordino.plan.rewrite import refuse
 
 __all__ = ["simpler"]
@@ -88,32 +89,20 @@ def _log(node: exp.Expr) -> exp.Expr:
 
 def _anonymous(node: exp.Expr) -> exp.Expr:
     name, given = str(node.this).lower(), node.expressions
-    if name in ("date_part", "datepart") and len(given) == 2 and isinstance(given[0], exp.Literal) and given[0].is_string:
-        return exp.Extract(this=exp.Var(this=str(given[0].this)), expression=given[1].copy())
     if name == "timezone" and len(given) == 2:
         return exp.AtTimeZone(this=given[1].copy(), zone=given[0].copy())
     if name in ("iff", "ifelse") and len(given) == 3:
         return _when(given[0], given[1], given[2])
+    if name == "isnull" and len(given) == 2:
+        return exp.Coalesce(this=given[0].copy(), expressions=[given[1].copy()])
+    if name in ("div0", "div0null") and len(given) == 2:
+        zero = exp.EQ(this=given[1].copy(), expression=exp.Literal.number(0))
+        return _when(zero, exp.Literal.number(0), exp.Div(this=given[0].copy(), expression=given[1].copy(), typed=False, safe=False))
+    if name in ("approx_percentile", "percentile_approx") and len(given) == 2:
+        return exp.PercentileCont(this=given[0].copy(), expression=given[1].copy())
+    if name in ("weekday", "day_of_week") and len(given) == 1:
+        return exp.DayOfWeek(this=given[0].copy())
     return node
-
-
-def _difference(node: exp.Expr) -> exp.Expr:
-    """DATEDIFF('day', a, b) is b - a; in years, quarters and months it counts the ends of these between two days."""
-    unit, wanted = str(node.args.get("unit") or "DAY").strip("'").upper(), {"YEAR": 1, "QUARTER": 4, "MONTH": 12}
-    last, first = node.this, node.expression
-    if unit == "DAY":
-        return exp.Sub(this=last.copy(), expression=first.copy())
-    if unit not in wanted:
-        refuse(f"a difference in {unit.lower()}s", "Count days, DATEDIFF('day', a, b), and divide.")
-
-    def between(part: str) -> exp.Expr:
-        sides = (exp.Extract(this=exp.Var(this=part), expression=side.copy()) for side in (last, first))
-        return exp.Paren(this=exp.Sub(this=next(sides), expression=next(sides)))
-
-    years = between("YEAR")
-    if unit == "YEAR":
-        return years
-    return exp.Paren(this=exp.Add(this=exp.Mul(this=years, expression=exp.Literal.number(wanted[unit])), expression=between(unit)))
 
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -137,11 +126,56 @@ def _people(node: exp.Expr) -> exp.Expr:
     return exp.Count(this=exp.Distinct(expressions=[node.this.copy()]), big_int=True)
 
 
-def _later(node: exp.Expr) -> exp.Expr:
-    """DATE_ADD(x, INTERVAL '3 days')."""
-    if type(node.expression) is not exp.Interval:
+def _today(node: exp.Expr) -> exp.Expr:
+    return exp.cast(exp.Literal.string(today().isoformat()), "date") if node.args.get("this") is None else node
+
+
+def _quantile(node: exp.Expr) -> exp.Expr:
+    """About that quantile: here every quantile is about."""
+    return exp.PercentileCont(this=node.this.copy(), expression=node.args["quantile"].copy())
+
+
+def _divided(node: exp.Expr) -> exp.Expr:
+    return exp.Div(this=exp.Paren(this=node.this.copy()), expression=exp.Paren(this=node.expression.copy()), typed=False, safe=True)
+
+
+def _part(node: exp.Expr) -> exp.Expr:
+    word = "DOY" if type(node) is exp.DayOfYear else "WEEK"
+    return exp.Extract(this=exp.Var(this=word), expression=node.this.copy())
+
+
+def _last_day(node: exp.Expr) -> exp.Expr:
+    """The last day of a month."""
+    first: exp.Expr = exp.TimestampTrunc(this=node.this.copy(), unit=exp.Var(this="MONTH"))
+    for kind, size, unit in ((exp.Add, "1", "MONTH"), (exp.Sub, "1", "DAY")):
+        first = kind(this=first, expression=exp.Interval(this=exp.Literal.string(size), unit=exp.Var(this=unit)))
+    return exp.Paren(this=first)
+
+
+EXACT = ("DAY", "WEEK", "HOUR", "MINUTE", "SECOND")
+
+
+def _within(node: exp.Expr) -> exp.Expr:
+    """a - b <= INTERVAL '30 days' as a <= b + INTERVAL '30 days'; months have no fixed length."""
+    left, right = bare(node.this), bare(node.expression)
+    made, turned = (left, right), False
+    if type(left) is exp.Interval:
+        made, turned = (right, left), True
+    gone, interval = made
+    if type(interval) is not exp.Interval or type(gone) is not exp.Sub or type(bare(gone.expression)) is exp.Interval:
         return node
-    return (exp.Add if type(node) is exp.DateAdd else exp.Sub)(this=node.this.copy(), expression=node.expression.copy())
+    if str(interval.args.get("unit") or "").upper().rstrip("S") not in EXACT:
+        refuse("a difference compared with months or years", "Compare with days: INTERVAL '30 days'.")
+    last, first = bare(gone.this).copy(), exp.Add(this=bare(gone.expression).copy(), expression=interval.copy())
+    return type(node)(this=first, expression=last) if turned else type(node)(this=last, expression=first)
+
+
+def _is(node: exp.Expr) -> exp.Expr:
+    """x IS TRUE: true where x is, and false where it is null."""
+    if type(node.expression) is not exp.Boolean:
+        return node
+    known = exp.Not(this=exp.Is(this=node.this.copy(), expression=exp.Null()))
+    return exp.Paren(this=exp.And(this=exp.EQ(this=node.this.copy(), expression=node.expression.copy()), expression=known))
 
 
 def _like(node: exp.Expr) -> exp.Expr:
@@ -204,7 +238,9 @@ def _trunc(node: exp.Expr) -> exp.Expr:
 
 RULES = {
     exp.Filter: _filter, exp.CountIf: _count_if, exp.If: _if, exp.Sign: _sign, exp.Pow: _power, exp.Log: _log, exp.Anonymous: _anonymous,
-    exp.Dayname: _called, exp.Monthname: _called, exp.Date: _day, exp.ApproxDistinct: _people, exp.DateAdd: _later, exp.DateSub: _later,
-    exp.DateDiff: _difference, exp.ILike: _like, exp.StartsWith: _starts, exp.Contains: _starts, exp.Left: _side, exp.Trunc: _trunc,
+    exp.Dayname: _called, exp.Monthname: _called, exp.Date: _day, exp.ApproxDistinct: _people, exp.CurrentDate: _today,
+    exp.ILike: _like, exp.StartsWith: _starts, exp.Contains: _starts, exp.Left: _side, exp.Trunc: _trunc,
     exp.NullSafeNEQ: _distinct_from, exp.NullSafeEQ: _distinct_from, exp.WidthBucket: _bucket,
+    exp.SafeDivide: _divided, exp.Week: _part, exp.WeekOfYear: _part, exp.DayOfYear: _part, exp.LastDay: _last_day, exp.Is: _is,
+    exp.ApproxQuantile: _quantile, exp.LT: _within, exp.LTE: _within, exp.GT: _within, exp.GTE: _within,
 }  # fmt: skip

@@ -48,12 +48,34 @@ class Sources:
         """The FROM and the joins of a SELECT, and its WHERE."""
         found, parts = self._tables(select)
         for part in parts:
+            if (listed := self._listed_rows(found, part)) is not None:
+                found = listed
+                continue
             if is_existence(part) and found.table in self.catalogue.people:
                 found = correlated(found, part, self.catalogue, lambda inner: self._tables(inner)[0], self._computed)
                 continue
             said = read_predicate(part, Expressions(found))
             found = replace(found, where=(*found.where, *(said.parts if isinstance(said, And) else (said,))))
         return found
+
+    def _listed_rows(self, found: Scope, part: exp.Expr) -> Scope | None:
+        """column IN (SELECT its unique column FROM a public table WHERE ...): a join with these public rows."""
+        query = part.args.get("query") if type(part) is exp.In else None
+        select = None if query is None else bare(query.this if type(query) is exp.Subquery else query)
+        table = None if select is None or select.args.get("from_") is None else select.args["from_"].this
+        name = str(table.this.this) if type(table) is exp.Table and type(table.this) is exp.Identifier else ""
+        if select is None or table is None or name in self.named or name not in self.catalogue.public or len(select.expressions) != 1:
+            return None
+        allow(select, "expressions", "from_", "where", "distinct")
+        item, own = bare(select.expressions[0]), _free_alias(name, found)
+        if type(item) is not exp.Column:
+            return None
+        on = exp.EQ(this=part.this.copy(), expression=_column(item.this, own))
+        made = self._with_public(found, exp.Join(this=exp.Table(this=exp.to_identifier(name)), on=on), name, own)
+        where = select.args.get("where")
+        said = [] if where is None else [_owned(where.this, str(table.alias_or_name), own)]
+        made = replace(made, where=(*made.where, *(read_predicate(node, Expressions(made)) for node in said)))
+        return replace(made, relations={alias: columns for alias, columns in made.relations.items() if alias != own})
 
     def _computed(self, select: exp.Expr) -> Scope | None:
         return self.inner(select) if is_per_person(select) else None
@@ -97,7 +119,7 @@ class Sources:
 
     def inner(self, select: exp.Expr) -> Scope:
         """A subquery of filters and projections, or of what is computed inside each person: the columns it shows."""
-        select = bare(select)
+        select = first_of_each(bare(select))
         if type(select) is not exp.Select:
             refuse_part(select)
         for clause in ("limit", "order"):
@@ -233,6 +255,41 @@ def _kind(node: exp.Expr) -> str:
         swap = " Start FROM the other table and LEFT JOIN this one." if side == "RIGHT" else ""
         refuse(f"a {words} JOIN", f"Use JOIN or LEFT JOIN ... ON.{swap}")
     return kind.lower() if kind in ("SEMI", "ANTI") else "left" if side else "inner"
+
+
+def first_of_each(select: exp.Expr) -> exp.Expr:
+    """SELECT DISTINCT ON (person) ... ORDER BY person, day: the first row of each by what else is ordered by."""
+    clause = select.args.get("distinct")
+    on = None if not isinstance(clause, exp.Expr) else clause.args.get("on")
+    if on is None:
+        return select
+    by = list(on.expressions) if type(on) is exp.Tuple else [bare(on)]
+    order = select.args.get("order")
+    rest = [item.copy() for item in ([] if order is None else order.expressions) if bare(item.this) not in by]
+    over = exp.Window(this=exp.RowNumber(), partition_by=[item.copy() for item in by], over="OVER")
+    if rest:
+        over.set("order", exp.Order(expressions=rest))
+    made = select.copy()
+    for word in ("distinct", "order"):
+        made.set(word, None)
+    made.set("qualify", exp.Qualify(this=exp.EQ(this=over, expression=exp.Literal.number(1))))
+    return made
+
+
+def _free_alias(name: str, found: Scope) -> str:
+    free = f"{name} of a list"
+    while free in found.relations:
+        free += "'"
+    return free
+
+
+def _owned(node: exp.Expr, alias: str, own: str) -> exp.Expr:
+    """A condition on one table whose names say under which alias it is here."""
+    made = node.copy()
+    for column in [made, *made.find_all(exp.Column)]:
+        if type(column) is exp.Column and _owner(column) in (None, alias):
+            column.set("table", exp.to_identifier(own, quoted=True))
+    return made
 
 
 def _column(item: exp.Expr, home: str) -> exp.Column:

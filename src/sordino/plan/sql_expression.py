@@ -17,10 +17,10 @@ from sordino.errors import QueryError
 from sordino.plan.condition import OPERATORS, read_predicate
 from sordino.plan.literal import MOMENTS, bare, constant_of
 from sordino.plan.rewrite import allow, refuse, refuse_part
-from sordino.plan.sql_function import TEXT_WORDS, at_zone, moved_by, text_call
+from sordino.plan.sql_function import TEXT_TYPES, TEXT_WORDS, as_text, at_zone, moved_by, text_call
+from sordino.plan.sql_time import dated_text, difference, is_dated_text, part_of, whole_difference
 from sordino.schema.column import Column
 from sordino.schema.expression import (
-    PARTS,
     And,
     Arithmetic,
     Call,
@@ -35,12 +35,12 @@ from sordino.schema.expression import (
     parts,
 )
 from sordino.schema.frame import Join, Public
-from sordino.schema.interval import derive, extent, fit
+from sordino.schema.interval import derive, extent, fit, reached
 from sordino.schema.spelling import spell
 from sordino.schema.value import is_text, nearest, shown
 from sordino.schema.view import JOIN_ROWS, PrivateTable, View
 
-__all__ = ["DEEPEST", "LARGEST", "Catalogue", "Expressions", "Scope", "joined"]
+__all__ = ["DATED", "DEEPEST", "LARGEST", "Catalogue", "Expressions", "Scope", "joined"]
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ DATED: dict[type[exp.Expr], str] = {
 }  # fmt: skip
 CONDITIONS = (*OPERATORS, exp.And, exp.Or, exp.Not, exp.Between, exp.In, exp.Like, exp.ILike, exp.Is)
 WHOLE = {Type.TINYINT: 2**7, Type.SMALLINT: 2**15, Type.INT: 2**31, Type.BIGINT: 2**63}
-KINDS = {Type.DOUBLE: "float", Type.BOOLEAN: "bool", Type.DATE: "date", **dict.fromkeys(MOMENTS, "timestamp")}
+KINDS = {Type.DOUBLE: "float", Type.FLOAT: "float", Type.BOOLEAN: "bool", Type.DATE: "date", **dict.fromkeys(MOMENTS, "timestamp")}
 
 
 @dataclass(frozen=True)
@@ -161,7 +161,7 @@ class Expressions:
         if type(node) is exp.Column:
             found = self.scope.readable(node)
             if found.expression is None:
-                return found
+                return reached(found, self.where)
         return self._derived(self.expression(node))
 
     def known(self, node: exp.Expr) -> Column:
@@ -212,15 +212,18 @@ class Expressions:
             return self._case(node, inner)
         if kind in (exp.Cast, exp.TryCast):
             allow(node, "this", "to", "safe")
-            return _cast(inner(node.this), node.args["to"])
+            return as_text(inner(node.this)) if node.args["to"].this in TEXT_TYPES else _cast(inner(node.this), node.args["to"])
         if kind in DATED:
             allow(node, "this")
             return DatePart(DATED[kind], inner(node.this))
         if kind is exp.Extract:
-            word = str(node.this.this).lower() if isinstance(node.this, exp.Var) else ""
-            if word not in PARTS:
-                refuse("a part of a date outside the subset", f"Use {', '.join(part.upper() for part in PARTS)}.")
-            return DatePart(word, inner(node.expression))
+            return part_of(node, inner)
+        if kind is exp.DateDiff:
+            return difference(node, inner)
+        if kind is exp.TimestampDiff:
+            return whole_difference(str(node.args["unit"].this).upper(), inner(node.this), inner(node.expression))
+        if is_dated_text(node):
+            return dated_text(node, inner)
         if kind in (exp.Abs, exp.Floor, exp.Ceil):
             allow(node, "this")
             return Call({exp.Abs: "abs", exp.Floor: "floor"}.get(kind, "ceil"), (inner(node.this),))

@@ -11,9 +11,10 @@ from sordino.plan.literal import chain, constant_of
 from sordino.plan.rewrite import allow, refuse
 from sordino.schema.calendar import zone_of
 from sordino.schema.expression import Call, Constant, Expression
+from sordino.schema.interval import extent
 from sordino.schema.value import as_number, shown
 
-__all__ = ["TEXT_WORDS", "at_zone", "moved_by", "text_call"]
+__all__ = ["TEXT_TYPES", "TEXT_WORDS", "as_text", "at_zone", "moved_by", "text_call"]
 
 TEXT_WORDS = (exp.Substring, exp.Right, exp.Trim, exp.DPipe, exp.Concat)
 STEPS = {
@@ -21,6 +22,17 @@ STEPS = {
     "HOUR": (3600, "second"), "MINUTE": (60, "second"), "SECOND": (1, "second"),
 }  # fmt: skip
 MOST_STEPS = 10**9
+TEXT_TYPES = (exp.DataType.Type.TEXT, exp.DataType.Type.VARCHAR, exp.DataType.Type.CHAR)
+
+
+def as_text(item: Expression) -> Expression:
+    """A whole number that is not negative, or text, as text."""
+    found = extent(item)
+    if found.type == "cat":
+        return item
+    if found.type != "int" or found.low < 0:
+        refuse("a cast of this to text", "Cast whole numbers that are not negative; for days write strftime(day, '%Y-%m').")
+    return Call("digits", (item, Constant(0)))
 
 
 def text_call(node: exp.Expr, inner: Callable[[exp.Expr], Expression]) -> Expression:

@@ -130,7 +130,7 @@ def names(predicate: Predicate) -> tuple[Name, ...]:
 
 CALLS = (
     "abs", "floor", "ceil", "round", "least", "greatest", "coalesce", "ln", "exp", "sqrt", "lower", "upper", "substr", "right", "trim",
-    "ltrim", "rtrim", "concat", "length", "trunc", "move", "zone",
+    "ltrim", "rtrim", "concat", "length", "trunc", "move", "zone", "digits",
 )  # fmt: skip
 PARTS = ("year", "quarter", "month", "day", "dow", "isodow", "hour", "minute", "second")
 
@@ -162,7 +162,8 @@ class Arithmetic:
 class Call:
     """One of `CALLS`; `digits` belong to round. As in SQL, least and greatest skip nulls. Letters beyond ASCII have no other case.
 
-    "move" is a day or moment, a number and what is counted (`calendar.STEPS`); "zone" is a moment on the clock of a time zone.
+    "move" is a day or moment, a number and what is counted (`calendar.STEPS`); "zone" is a moment on the clock of a time zone;
+    "digits" is a whole number that is not negative as text, with zeros in front up to a width.
     """
 
     word: str

@@ -149,7 +149,11 @@ def hull(found: Sequence[Extent], refuse: Refuse) -> Extent:
 def number(item: Extent, refuse: Refuse) -> Extent:
     if item.type not in ("int", "decimal", "float"):
         word = {"null": "NULL", "cat": "text"}.get(item.type, f"a {item.type}")
-        refuse("SRD-203", f"computes with {word}.", "Use numbers; CAST a bool AS INT, subtract two dates, or take a part of a date.")
+        refuse(
+            "SRD-203",
+            f"computes with {word}.",
+            "Use numbers; CAST a bool AS INT, subtract two dates, take a part of a date, or EXTRACT(EPOCH FROM a - b) of two moments.",
+        )
     return item
 
 

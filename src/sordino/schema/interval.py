@@ -71,6 +71,7 @@ __all__ = [
     "fit_predicate",
     "further",
     "narrow",
+    "reached",
     "rebound",
     "values",
 ]
@@ -195,6 +196,11 @@ def extent(expression: Expression) -> Extent:
             found = sized(number(extent(item), refuse))
         case Call("sqrt", (item,)):
             found = root(number(extent(item), refuse), refuse)
+        case Call("digits", (item, Constant(width))):
+            whole = extent(item)
+            if whole.type != "int" or whole.low < 0 or (width and whole.high >= 10**width):
+                refuse("SRD-203", "writes something as text that is no whole number of so many digits.", "Use a whole number from 0 on.")
+            found = Extent("cat")
         case Call(word, items) if word in TEXTS or word == "length":
             if any(extent(item).type not in ("cat", "null") for item in (items if word == "concat" else items[:1])):
                 fix = "Use columns of text; numbers beside text are a second column: GROUP BY both."
@@ -321,6 +327,9 @@ def fit(expression: Expression, where: Predicate | None) -> Expression:
     the value of another branch is not looked at. QED
     """
     match expression:
+        case Leaf(column) if column.reach is not None:
+            near, far = (narrow(where, replace(column, bounds=ends)) for ends in column.reach)
+            return Leaf(replace(column, bounds=narrow(where, column), reach=(near, far)))
         case Leaf(column):
             return Leaf(replace(column, bounds=narrow(where, column)))
         case Arithmetic(op, left, right):
@@ -338,6 +347,14 @@ def fit(expression: Expression, where: Predicate | None) -> Expression:
             last = None if otherwise is None else fit(otherwise, where)
             return Case(tuple((fit_predicate(p, where), value) for p, value in kept), last)
     return expression
+
+
+def reached(column: Column, where: Predicate | None) -> Column:
+    """A total of a person whose missing bounds a filter sets: WHERE n <= 20 of a count, which is at least one."""
+    if column.reach is None or column.bounds is not None:
+        return column
+    near, far = (narrow(where, replace(column, bounds=ends)) for ends in column.reach)
+    return column if near != far else replace(column, bounds=near, reach=None)
 
 
 def fit_predicate(predicate: Predicate, where: Predicate | None) -> Predicate:

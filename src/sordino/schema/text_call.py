@@ -14,14 +14,18 @@ from sordino.schema.expression import Call, Constant, Expression, Leaf
 
 __all__ = ["LENGTHS", "TEXTS", "longest", "text_part", "text_values"]
 
-TEXTS = ("lower", "upper", "substr", "right", "trim", "ltrim", "rtrim", "concat")
+TEXTS = ("digits", "lower", "upper", "substr", "right", "trim", "ltrim", "rtrim", "concat")
 LENGTHS = 10_000  # characters of a text that may be declared
+DIGITS = 20  # of a whole number
 Values = Callable[[Expression], tuple[Any, ...] | None]
 
 
-def text_part(word: str, text: str, given: list[Any]) -> str:
+def text_part(word: str, value: Any, given: list[Any]) -> str:
     """One of `TEXTS` but concat of a constant, as every engine has it."""
+    text = str(value)
     match word:
+        case "digits":
+            return text.zfill(given[0])
         case "substr":
             return text[given[0] - 1 : given[0] - 1 + given[1]]
         case "right":
@@ -59,6 +63,8 @@ def longest(item: Expression, values: Values) -> int:
             return column.max_length
         case Call("concat", items):
             return min(LENGTHS, sum(longest(part, values) for part in items))
+        case Call("digits", _):
+            return DIGITS
         case Call("substr" | "right", (inner, *_, Constant(length))):
             return max(1, min(longest(inner, values), int(length)))
         case Call(word, (inner, *_)) if word in TEXTS:

@@ -79,7 +79,15 @@ def sentence(facts: Mapping[str, Any], bars: Mapping[str, str], kind: str = "noi
         numbers = "; ".join([*shown, *([f"{len(said) - MOST} more"] if len(said) > MOST else [])])
     done = facts.get("post-processing") or []
     parts = [f"about {_rows(facts)}: {numbers}", *_covered(facts, bars, kind, level), *([f"afterwards: {', '.join(done)}"] if done else [])]
+    parts += _computed(facts)
     return "; ".join(part for part in parts if part)
+
+
+def _computed(facts: Mapping[str, Any]) -> list[str]:
+    """How intervals of what was computed afterwards were found, and where there are none."""
+    simulated, without = facts.get("simulated"), facts.get("without interval") or {}
+    said = [f"intervals of {', '.join(simulated['of'])} by {simulated['draws']:,} draws of the public noise"] if simulated else []
+    return said + [f"no interval of {name} where {why}" for name, why in without.items()]
 
 
 def limited(unit: Mapping[str, Any], *, groups: int | None = None, word: str = "rows", where: str = "") -> str:

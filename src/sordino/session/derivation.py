@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from sordino.errors import QueryError, SordinoError
 from sordino.plan.formula import Formula, inputs, parse_formula, span, value
+from sordino.plan.formula_array import divisors
+from sordino.plan.over_columns import over_columns
 from sordino.schema.value import shown
 from sordino.session.card import Card
+from sordino.session.simulation import DRAWS, simulated_ends
 from sordino.statistics import count, count_distinct, count_units
 from sordino.statistics import sum as total
 from sordino.statistics.row_count import Present
@@ -62,24 +65,36 @@ def _computed(release: Release, formulas: list[tuple[str, Formula | None]], text
     answers: dict[str, list[Any]] = {}
     kept: list[str] = []
     sure: dict[tuple[str, int], list[tuple[Any, Any] | None]] = {}
-    for name, formula in formulas:
+    simulated: list[str] = []
+    open_ended: list[str] = []
+    places = list(range(rows)) if release.arrangement is None else release.arrangement.kept({**release.keys, **release.answers}, rows)
+    for name, asked in formulas:
         kept.append(name)
-        if formula is None:
+        if asked is None:
             answers |= {name + end: release.answers[name + end] for end in ("", "_low", "_high") if name + end in release.answers}
             continue
-        used = [item for item in inputs(formula) if item in release.names]
+        used = [item for item in inputs(asked) if item in release.names]
+        drawn = simulated_ends(release, asked, places)
+        formula, looked = over_columns(asked, {**release.keys, **{item: release.answers[item] for item in used}}, places)
         sure |= {(item, len(used)): _surer(release, item, len(used)) for item in used if (item, len(used)) not in sure}
-        cells = {**release.keys, **{item: release.answers[item] for item in used}}
+        cells = {**release.keys, **looked, **{item: release.answers[item] for item in used}}
         answers[name] = [value(formula, {item: column[row] for item, column in cells.items()}) for row in range(rows)]
         fixed = {item: [(cell, cell) for cell in column] for item, column in release.keys.items()}
         moving: dict[str, Any] = {**fixed, **{item: sure[item, len(used)] for item in used}}
-        ends = [span(formula, {item: column[row] for item, column in moving.items()}) or (None, None) for row in range(rows)]
+        spans = [span(formula, {item: column[row] for item, column in moving.items()}) for row in range(rows)]
+        ends = [(drawn and drawn[row]) or spans[row] or (None, None) for row in range(rows)]
+        simulated += [name] if drawn and any(drawn) else []
+        open_ended += [name] if drawn and divisors(asked) and any(ends[row][0] is None for row in places) else []
         answers |= {f"{name}_low": [low for low, _ in ends], f"{name}_high": [high for _, high in ends]}
     unused = {name + end: release.answers[name + end] for name in release.names for end in ("", "_low", "_high")
               if name not in kept and name + end in release.answers}  # fmt: skip
     made = [name for name, formula in formulas if formula is not None]
     card = Card(release.card)
     card["post-processing"] = [*card.get("post-processing", []), *(f"{name} = {texts.get(name, name)}" for name in made)]
+    if open_ended:
+        card["without interval"] = {**card.get("without interval", {}), **dict.fromkeys(open_ended, "what it divides by may be zero")}
+    if simulated:
+        card["simulated"] = {"of": [*card.get("simulated", {}).get("of", []), *simulated], "draws": DRAWS}
     bounded = made and any(end is not None for name in made for end in answers[f"{name}_low"])
     bar = release.bar if len(made) < len(formulas) else "bound" if bounded else "none"
     return replace(release, answers={**answers, **unused}, names=tuple(kept), card=card, bar=bar, base=release, formulas=tuple(formulas))

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sordino.errors import BudgetExceeded, QueryError, SordinoError
-from sordino.privacy.law import output_grid
 from sordino.session.card import Card
+from sordino.session.noise_weight import NoiseWeight, step_noise
 from sordino.session.price import LEAST, Wish, ceiling, price
 from sordino.session.release import Release
-from sordino.statistics.added import Added
-from sordino.statistics.column_sum import SumStep
 from sordino.statistics.port import LEVEL
-from sordino.statistics.row_count import CountStep
 
 if TYPE_CHECKING:
     from sordino.session.query import Query
@@ -26,40 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["NoiseWeight", "combine", "drawn_noise", "half_width", "noise_of", "second_price"]
 
 CELLS = 400  # cells per scale of the mean's noise
-FAR = 32  # scales beyond which a Laplace law has no mass worth counting: e^-32
-
-
-@dataclass(frozen=True)
-class NoiseWeight:
-    """The law of one additive draw in the statistic's own unit: whole multiples of `unit` for the discrete law, and a rounding error."""
-
-    scale: float
-    unit: float = 1.0
-    discrete: bool = False
-    slop: float = 0.0
-    gaussian: bool = False
-
-    @property
-    def variance(self) -> float:
-        return self.scale**2 * (1 if self.gaussian else 2)
-
-    def cells(self, weight: float, width: float) -> NDArray[np.float64]:
-        """The law of weight times this noise on cells of a width, symmetric around the middle one."""
-        from scipy.special import erfc
-
-        reach = math.ceil(FAR * weight * self.scale / width) + 1
-        if not self.discrete:
-            ends = (np.arange(reach + 1) + 0.5) * width / (weight * self.scale)
-            above = 0.5 * erfc(ends / math.sqrt(2)) if self.gaussian else np.exp(-ends) / 2
-            side = np.concatenate([[1 - 2 * above[0]], above[:-1] - above[1:]])
-        else:
-            ratio = self.unit / self.scale
-            k = np.arange(math.ceil(FAR / ratio) + 1)
-            chance = math.tanh(ratio / 2) * np.exp(-k * ratio)
-            at = np.rint(k * weight * self.unit / width).astype(np.int64)
-            side = np.bincount(at, chance, minlength=reach + 1)
-            side[0] += chance[1:][at[1:] == 0].sum()  # both signs of whatever falls into the middle
-        return np.concatenate([side[:0:-1], side])
 
 
 def drawn_noise(query: Query, release: Release) -> NoiseWeight | None:
@@ -77,15 +39,7 @@ def noise_of(query: Query, epsilon: Any, delta: Any = None, way: str | None = No
     if plan.plan.keys is not None or len(plan.steps) != 1:
         return None
     (step,) = plan.steps.values()
-    if not isinstance(step, CountStep | SumStep):
-        return None
-    unit, cut = 1.0, 0.0
-    if isinstance(step, SumStep):
-        unit = float(step.grid.step / step.unit)
-        cut = 0.0 if step.unit.denominator == 1 else unit
-    whole = isinstance(step.noise, Added) and step.noise.discrete
-    rounding = 0.0 if whole else output_grid(step.noise.scale) * unit / 2
-    return NoiseWeight(float(step.noise.scale) * unit, unit, whole, rounding + cut, not isinstance(step.noise, Added))
+    return step_noise(step)
 
 
 def _weights(noises: list[NoiseWeight]) -> list[float]:

@@ -472,7 +472,7 @@ class Query(TableVerbs):
         """The same for one statistic in one group. Of groups only what needs no more than the shown number is known at other levels."""
         cells, raw = (release.answers.get(name + end, []) for end in ("", "_low", "_high")), release.raw.get(name)
         value, low, high = ([*column, None][min(place, len(column))] for column in cells)
-        for step in self._steps_of(release, name):
+        for step in self.steps_of(release, name):
             answer = Answer(value, low, high, raw=tuple(raw[place]) if raw else ())
             if low is None or not _drew(step, answer):
                 continue
@@ -483,7 +483,7 @@ class Query(TableVerbs):
                 return wide
         raise QueryError("SRD-103", "this interval is known at 95% only.", "Ask for interval(0.95).")
 
-    def _steps_of(self, release: Release, name: str) -> Iterator[Step]:
+    def steps_of(self, release: Release, name: str) -> Iterator[Step]:
         """The steps that may have drawn an answer: its own, or one it shared with a sum or a spread of a column of the same release."""
         own = release.cost.exact
         for way in (None, *(["gaussian"] if "Gaussian" in release.mechanism else [])):  # which may have been chosen for the ledger's sake

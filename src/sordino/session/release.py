@@ -214,7 +214,7 @@ class Release:
             return self
         if self.arrangement.formulas:
             return self.presented().arranged()
-        if not self.grouped and self.arrangement.having is None:
+        if not self.grouped and self.arrangement.having is None and self.arrangement.qualify is None:
             return self
         rows = self.arrangement.rows({**self.keys, **self.answers}, len(next(iter({**self.keys, **self.answers}.values()))))
         keys = {self.arrangement.shown(name): [cells[row] for row in rows] for name, cells in self.keys.items()}

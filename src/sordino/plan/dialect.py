@@ -1,0 +1,157 @@
+"""How statements are tokenised and parsed: DuckDB's grammar, with functions of time as other databases call them, too.
+
+A call keeps its place and its arguments; only the order in which databases name unit and days is made one. What a word means where
+databases disagree: WEEKDAY and DAYOFWEEK count from 0 on Sunday as DuckDB does, DATEDIFF counts the ends of units between two days,
+TIMESTAMPDIFF and TIMESTAMP_DIFF whole units.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from sqlglot import exp
+from sqlglot.dialects.duckdb import DuckDB
+
+from sordino.schema.value import as_day, as_moment
+
+__all__ = ["UNITS", "WRITTEN", "Spoken", "dated_literal", "today"]
+
+UNITS = {
+    **{word: word for word in ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "ISOWEEK")},
+    "YY": "YEAR", "YYYY": "YEAR", "QQ": "QUARTER", "Q": "QUARTER", "MM": "MONTH", "MON": "MONTH", "WK": "WEEK", "WW": "WEEK",
+    "DD": "DAY", "D": "DAY", "HH": "HOUR", "MI": "MINUTE", "SS": "SECOND",
+}  # fmt: skip
+Arguments = list[Any]
+
+
+def _unit(node: Any) -> exp.Var | None:
+    """A unit of time, written as a word or as text."""
+    if (isinstance(node, exp.Literal) and node.is_string) or isinstance(node, exp.Var):
+        word = str(node.this)
+    elif type(node) is exp.Column and node.args.get("table") is None and not node.this.args.get("quoted"):
+        word = str(node.name)
+    else:
+        return None
+    known = UNITS.get(word.upper()) or UNITS.get(word.upper().rstrip("S"))
+    return None if known is None else exp.Var(this="WEEK" if known == "ISOWEEK" else known)
+
+
+def dated_literal(node: Any) -> Any:
+    """Text that writes a day or a moment, as one: where a function takes nothing else."""
+    if type(node) is not exp.Literal or not node.is_string:
+        return node
+    text = str(node.this)
+    return exp.cast(node.copy(), "date" if as_day(text) is not None else "timestamp") if as_moment(text) is not None else node
+
+
+def today() -> dt.date:
+    """The day of asking, in UTC."""
+    return dt.datetime.now(dt.UTC).date()
+
+
+def _as_said(name: str, given: Arguments) -> exp.Expr:
+    return exp.Anonymous(this=name, expressions=given)
+
+
+def _difference(name: str, made: type[exp.Expr], given: Arguments) -> exp.Expr:
+    """From a first day to a last one: f(unit, first, last), f(last, first, unit), or f(last, first) in days."""
+    if len(given) == 2 and name in ("DATEDIFF", "DATE_DIFF"):
+        return made(this=dated_literal(given[0]), expression=dated_literal(given[1]), unit=exp.Var(this="DAY"))
+    if len(given) == 3 and (unit := _unit(given[0])) is not None:
+        return made(this=dated_literal(given[2]), expression=dated_literal(given[1]), unit=unit)
+    if len(given) == 3 and (unit := _unit(given[2])) is not None:
+        return made(this=dated_literal(given[0]), expression=dated_literal(given[1]), unit=unit)
+    return _as_said(name, given)
+
+
+def _moved(name: str, sign: int, given: Arguments) -> exp.Expr:
+    """f(unit, number, day), f(day, interval), or f(day, number) in days."""
+    if len(given) == 3 and (unit := _unit(given[0])) is not None:
+        day, count = given[2], given[1]
+    elif len(given) == 2 and type(given[1]) is exp.Interval:
+        return (exp.Add if sign > 0 else exp.Sub)(this=dated_literal(given[0]), expression=given[1])
+    elif len(given) == 2:
+        day, count, unit = given[0], given[1], exp.Var(this="DAY")
+    else:
+        return _as_said(name, given)
+    if type(count) is exp.Neg:
+        count, sign = count.this, -sign
+    if type(count) is not exp.Literal:
+        return _as_said(name, given)
+    interval = exp.Interval(this=exp.Literal.string(str(count.this)), unit=unit)
+    return (exp.Add if sign > 0 else exp.Sub)(this=dated_literal(day), expression=interval)
+
+
+def _truncated(name: str, given: Arguments) -> exp.Expr:
+    """f('month', day), or f(day, MONTH)."""
+    for unit, day in (given, given[::-1]) if len(given) == 2 else ():
+        if (found := _unit(unit)) is not None:
+            return exp.TimestampTrunc(this=dated_literal(day), unit=found)
+        if isinstance(unit, exp.Literal) and unit.is_string and unit is given[0]:
+            return exp.TimestampTrunc(this=day, unit=exp.Var(this=str(unit.this).upper()))
+    return _as_said(name, given)
+
+
+def _part(name: str, given: Arguments) -> exp.Expr:
+    """f('month', day) or f(month, day)."""
+    if len(given) == 2 and type(given[0]) in (exp.Literal, exp.Column, exp.Var):
+        word = str(given[0].name if type(given[0]) is exp.Column else given[0].this)
+        known = UNITS.get(word.upper(), word)
+        return exp.Extract(this=exp.Var(this="WEEK" if known == "ISOWEEK" else known), expression=dated_literal(given[1]))
+    return _as_said(name, given)
+
+
+def _day(name: str, given: Arguments) -> exp.Expr:
+    """A day from text of the usual form, or from three numbers."""
+    if name in ("TO_DATE", "STR_TO_DATE") and given and dated_literal(given[0]) is not given[0]:
+        return dated_literal(given[0])  # type: ignore[no-any-return]
+    numbers = [str(item.this) for item in given if type(item) is exp.Literal and not item.is_string]
+    if name not in ("TO_DATE", "STR_TO_DATE") and len(numbers) == len(given) == 3 and all(number.isdecimal() for number in numbers):
+        return exp.cast(exp.Literal.string(f"{int(numbers[0]):04d}-{int(numbers[1]):02d}-{int(numbers[2]):02d}"), "date")
+    return _as_said(name, given)
+
+
+def _today(given: Arguments) -> exp.Expr:
+    """The day of asking is a constant of the statement: on another day it is another question."""
+    return exp.cast(exp.Literal.string(today().isoformat()), "date") if not given else _as_said("CURRENT_DATE", given)
+
+
+def _listed(given: Arguments) -> exp.Expr:
+    """DECODE(x, a, b, ..., otherwise) as a CASE."""
+    if len(given) < 3:
+        return _as_said("DECODE", given)
+    pairs = list(zip(given[1::2], given[2::2], strict=False))
+    ifs = [exp.If(this=exp.EQ(this=given[0].copy(), expression=when), true=then) for when, then in pairs]
+    return exp.Case(ifs=ifs, default=given[-1] if len(given) % 2 == 0 else None)
+
+
+Maker = Callable[[Arguments], exp.Expr]
+DIFFERENCES = {
+    "DATEDIFF": exp.DateDiff, "DATE_DIFF": exp.DateDiff, "DATETIME_DIFF": exp.DateDiff, "TIMESTAMPDIFF": exp.TimestampDiff,
+    "TIMESTAMP_DIFF": exp.TimestampDiff,
+}  # fmt: skip
+WRITTEN = ("STRFTIME", "TO_CHAR", "DATE_FORMAT", "FORMAT_DATE", "FORMAT_TIMESTAMP", "FORMAT_DATETIME", "FORMAT")
+
+
+class _Words(DuckDB.Parser):  # type: ignore[misc,valid-type]
+    FUNCTIONS = {
+        **DuckDB.Parser.FUNCTIONS,
+        **{name: partial(_difference, name, made) for name, made in DIFFERENCES.items()},
+        **{name: partial(_moved, name, 1) for name in ("DATEADD", "DATE_ADD", "TIMESTAMPADD", "ADDDATE", "TIMESTAMP_ADD")},
+        **{name: partial(_moved, name, -1) for name in ("DATE_SUB", "SUBDATE", "TIMESTAMP_SUB")},
+        **{name: partial(_truncated, name) for name in ("DATE_TRUNC", "DATETRUNC", "TIMESTAMP_TRUNC", "DATETIME_TRUNC")},
+        **{name: partial(_part, name) for name in ("DATE_PART", "DATEPART")},
+        **{name: partial(_day, name) for name in ("TO_DATE", "STR_TO_DATE", "MAKE_DATE", "DATEFROMPARTS", "DATE_FROM_PARTS")},
+        **{name: partial(_as_said, name) for name in WRITTEN},
+        **dict.fromkeys(("TODAY", "CURDATE"), _today),
+        "DECODE": _listed,
+    }  # fmt: skip
+
+
+class Spoken(DuckDB):
+    """DuckDB's SQL, with the words above."""
+
+    Parser = _Words
