@@ -25,6 +25,7 @@ from share_tables import Coded, covered
 
 DELTA = 1e-6
 ROOT = Path(__file__).parent.parent
+DECIDE = ("src/sordino/share", "src/sordino/noise", "src/sordino/session/sharing.py", "src/sordino/session/shared.py")
 WAYS: dict[str, dict[str, Any]] = {
     "adaptive, epsilon 1": {"epsilon": 1},
     "triples, epsilon 1": {"epsilon": 1, "workload": 3},
@@ -39,8 +40,9 @@ def git(*words: str) -> str:
 
 
 def source() -> str:
-    """The tree of our package; with changes that are in no commit, a word that no other run has."""
-    return f"changed {time.time()}" if git("status", "--porcelain", "--", "src") else git("rev-parse", "HEAD:src")
+    """The trees of what makes a shared table; with changes that are in no commit, a word that no other run has."""
+    changed = git("status", "--porcelain", "--", *DECIDE)
+    return f"changed {time.time()}" if changed else " ".join(git("rev-parse", "--short", f"HEAD:{place}") for place in DECIDE)
 
 
 @dataclass(frozen=True)

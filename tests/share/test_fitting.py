@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.share.small import table
 
-from sordino.share.fitting import Measured, fitted, merged, rows_of
+from sordino.share.fitting import Measured, fitted, merged, rows_of, shrunk
 from sordino.share.junction_tree import JunctionTree
 from sordino.share.sampling import chances, sampled
 
@@ -63,3 +63,23 @@ def test_minorities_are_not_rounded_away():
     law = fitted(JunctionTree.of((2, 2), [(0, 1)]), [Measured((0, 1), 300 * rare, np.array(1e-6))], 300, 300).law
     found = np.mean([counts((0, 1), sampled(law, 300, seed))[0, 1] for seed in range(200)])
     assert 0.15 < found < 0.45, "0.3 rows on average, not none"
+
+
+def test_associations_are_shrunk_by_no_more_than_their_noise_deserves():
+    rng = np.random.default_rng(3)
+    rows, law = 10_000.0, rng.dirichlet(np.ones(30)).reshape(5, 6)
+    for truth in (rows * law, rows * np.outer(law.sum(1), law.sum(0))):
+        raw, mended = 0.0, 0.0
+        for _ in range(60):
+            drawn = [Measured((0,), truth.sum(1) + rng.normal(0, 60, 5), np.array(3600.0))]
+            drawn += [Measured((1,), truth.sum(0) + rng.normal(0, 60, 6), np.array(3600.0))]
+            drawn += [Measured((0, 1), truth + rng.normal(0, 120, truth.shape), np.array(120.0**2))]
+            after = shrunk(drawn, rows)
+            assert after[:2] == drawn[:2], "columns alone stay as they were drawn"
+            raw += float(((drawn[2].values - truth) ** 2).sum())
+            mended += float(((after[2].values - truth) ** 2).sum())
+            assert np.allclose(after[2].values.sum(1), drawn[2].values.sum(1))
+            assert np.allclose(after[2].values.sum(0), drawn[2].values.sum(0))
+        assert mended < raw
+    quiet = Measured((0, 1), truth, np.array(1e-12))
+    assert np.allclose(shrunk([*drawn[:2], quiet], rows)[2].values, truth), "what has no noise stays"

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any
 from sordino.noise import draw
 from sordino.privacy.number import as_epsilon
 from sordino.session.twin import SALT, FlatRows, Twin
+from sordino.share.bars import noise_width
 from sordino.share.schedule import FINE, median_cells
 
 if TYPE_CHECKING:
     from sordino.session.sharing import SharePlan, Sharing
 
 __all__ = ["SharePreview", "preview"]
-
-Z = 1.96
 
 
 @dataclass(frozen=True)
@@ -59,6 +58,8 @@ class SharePreview:
 def preview(sharing: Sharing, epsilons: Any, delta: Any, *, twin: bool = True) -> SharePreview:
     """From public facts, and from the declared twin unless `twin` is false."""
     lines, rows, counted = [], sharing._known_rows, None
+    widest = max(map(len, sharing.reported), default=0)
+    reach = noise_width(sum(len(clique) == widest for clique in sharing.reported))
     stand_in = sharing.query.table.twin_rows if twin else None
     for wanted in epsilons if isinstance(epsilons, list | tuple) else [epsilons]:
         plan = sharing.plan(as_epsilon(wanted), delta)
@@ -66,7 +67,7 @@ def preview(sharing: Sharing, epsilons: Any, delta: Any, *, twin: bool = True) -
         noise = float(schedule.measured) / parts
         cells = median_cells([min(c.places, 16) if c is not None else 16 for c in sharing.cells])
         pair = None if rows is None else 0.5 * math.sqrt(2 / math.pi) * noise * cells / rows
-        report = None if rows is None else Z * float(schedule.report) / (2 * rows * parts * FINE)
+        report = None if rows is None else reach * float(schedule.report) / (2 * rows * parts * FINE)
         cost = plan.cost
         lines.append({"epsilon": float(cost.epsilon), "delta": float(cost.delta), "measured": schedule.rounds, "noise": noise,
                       "pair": pair, "report": report})  # fmt: skip

@@ -26,6 +26,7 @@ from sordino.session.card import Card
 from sordino.session.release import Paid, Release
 from sordino.session.shared_answer import Told, told
 from sordino.session.view import _package
+from sordino.share.bars import half_width
 from sordino.share.cells import Cells, Joined, joined
 from sordino.share.junction_tree import Clique, TreeLaw
 from sordino.share.sampling import chances, sampled
@@ -38,7 +39,10 @@ MOST_DOTS, WORST = 45, 3
 
 
 class ErrorBar(NamedTuple):
-    """The total variation between the shared table and the private one over some columns, with its 95% ends."""
+    """The total variation between the shared table and the private one over some columns, with 95% ends.
+
+    With 95% confidence at least 95% of the bars of a report hold, those of one, two and three columns each; see `share.bars`.
+    """
 
     tv: float
     low: float
@@ -95,7 +99,10 @@ class Shared:
         errors = self._by_size(3) or self._by_size(2)
         if errors:
             worst = sorted(errors, key=lambda clique: -errors[clique].tv)[:WORST]
-            said = {"mean of these": f"{np.mean([bar.tv for bar in errors.values()]):.4f}", "each within": f"{self._half:.4f}"}
+            said = {
+                "mean of these": f"{np.mean([bar.tv for bar in errors.values()]):.4f}",
+                "each within": f"{self._half(len(worst[0])):.4f}",
+            }
             card["error report"] = {**said, **{f"worst: {self._names(c)}": f"{errors[c].tv:.4f}" for c in worst}}
             card["do not conclude"] = f"ask the private table for anything that needs to be closer than {errors[worst[0]].high:.3f}"
         return card
@@ -163,10 +170,20 @@ class Shared:
     def _unit(self) -> float:
         return float(2 * self.record["rows"] * self.record["parts"] * FINE)
 
-    @property
-    def _half(self) -> float:
-        """The half-width of every reported error."""
-        return Z * float(self.record["scales"]["report"]) / self._unit()
+    def _half(self, size: int) -> float:
+        """The half-width of the reported errors of so many columns: with 95% confidence at least 95% of them hold."""
+        sets = sum(len(clique) == size for clique, _ in self.record["distances"])
+        return half_width(
+            float(self.record["scales"]["report"]) / (self.record["parts"] * FINE), self._rows_sigma, self.record["rows"], sets
+        )
+
+    @cached_property
+    def _rows_sigma(self) -> float:
+        """The standard deviation of the drawn number of rows: all drawn totals by their precision."""
+        scales, parts = self.record["scales"], self.record["parts"]
+        first = sum(1 / (len(drawn) * scales["first"] ** 2) for drawn in self.record["first"])
+        chosen = sum(1 / (len(drawn) * scales["measured"] ** 2) for _, drawn in self.record["chosen"])
+        return float((first + chosen) ** -0.5 / parts)
 
     @cached_property
     def errors(self) -> dict[tuple[str, ...], ErrorBar]:
@@ -175,10 +192,11 @@ class Shared:
 
     @cached_property
     def _errors(self) -> dict[Clique, ErrorBar]:
+        halves = {size: self._half(size) for size in {len(clique) for clique, _ in self.record["distances"]}}
         out = {}
         for clique, drawn in self.record["distances"]:
-            tv = drawn / self._unit()
-            out[tuple(clique)] = ErrorBar(min(max(tv, 0.0), 1.0), min(max(tv - self._half, 0.0), 1.0), min(max(tv + self._half, 0.0), 1.0))
+            tv, half = drawn / self._unit(), halves[len(clique)]
+            out[tuple(clique)] = ErrorBar(*(min(max(end, 0.0), 1.0) for end in (tv, tv - half, tv + half)))
         return out
 
     def _by_size(self, size: int) -> dict[Clique, ErrorBar]:
@@ -258,7 +276,7 @@ class Shared:
             if errors:
                 worst = max(errors, key=lambda c: errors[c].tv)
                 mean = float(np.mean([bar.tv for bar in errors.values()]))
-                far = f"worst {errors[worst].tv:.4f} ({self._names(worst)}); each within {self._half:.4f}"
+                far = f"worst {errors[worst].tv:.4f} ({self._names(worst)}); each within {self._half(size):.4f}"
                 yield f"{word}: mean total variation {mean:.4f}, {far}"
         yield f"({len(self.kept)} sets measured together; {self.cost}{', recalled at no price' if self.release.recalled else ''})"
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino.errors import QueryError
-from sordino.schema.column import Column
+from sordino.schema.column import Column, Grid
 from sordino.schema.expression import Case, Compare, Constant, Expression, IsNull, Literal, Name
 from sordino.schema.value import shown
 from sordino.summaries.marginal import Axis
@@ -29,7 +29,8 @@ Floats = NDArray[np.float64]
 SHORT = 256  # whole numbers of a range of which each is a fine cell
 EVEN, STEEP = 128, 64  # intervals of equal width, and of growing width from the lower end on
 BINS = 16  # intervals a number column is joined to
-RARE = 1.0  # standard deviations of noise below which a value shares its cell with other rare ones
+RARE = 1.0  # standard deviations of noise below which a listed value shares its cell with other rare ones
+RUN = 0.25  # and below which an interval is joined with its neighbour: what is lost is only where in between
 APART = 2.0  # and below which a stretch of a joined interval is taken to be empty
 ABSENT = 4.0  # and below which null and "other" are taken not to occur
 MOST = 1000  # listed values
@@ -166,6 +167,25 @@ class Cells:
         grid = self.column.grid()
         return {"type": self.column.type, "grid": [str(grid.step), grid.low, grid.high], "edges": list(self.edges), "closed": self.closed}
 
+    def to_record(self) -> dict[str, Any]:
+        """What somebody who does not know the declaration needs to make values of cells; public."""
+        grid = self.column.grid() if self.edges else None
+        steps = None if grid is None else [str(grid.step), grid.low, grid.high]
+        shape = {"values": list(self.values), "edges": list(self.edges), "other": self.other, "closed": self.closed}
+        return {"name": self.column.name, "type": self.column.type, "grid": steps, **shape}
+
+    @classmethod
+    def from_record(cls, said: Mapping[str, Any]) -> Cells:
+        name, kind, shape = str(said["name"]), str(said["type"]), (bool(said["other"]), bool(said["closed"]))
+        if said["grid"] is None:
+            return cls(Column(name, kind), tuple(said["values"]), (), *shape)
+        step, low, high = Fraction(said["grid"][0]), int(said["grid"][1]), int(said["grid"][2])
+        ends: tuple[Any, Any] = (low * step, high * step)
+        if kind in ("date", "timestamp"):
+            ends = tuple(Grid(kind, step, end, end).value(0) for end in (low, high))
+        column = Column(name, kind, ends, scale=len(str(step.denominator)) - 1 if kind == "decimal" else 0, resolution=step)
+        return cls(column, (), tuple(map(int, said["edges"])), *shape)
+
 
 def _even(width: int, bins: int) -> tuple[int, ...]:
     return tuple(sorted({width * i // bins for i in range(bins + 1)}))
@@ -288,8 +308,8 @@ def _runs(drawn: Floats, sigma: float, wanted: float) -> list[list[int]]:
     run: list[int] = []
     held = 0.0
     for i, value in enumerate(drawn.tolist()):
-        if run and value >= max(wanted, RARE * sigma):  # a spike is a run of its own, if what is before it can stand alone
-            if held >= RARE * sigma * math.sqrt(len(run)) or not runs:
+        if run and value >= max(wanted, RUN * sigma):  # a spike is a run of its own, if what is before it can stand alone
+            if held >= RUN * sigma * math.sqrt(len(run)) or not runs:
                 runs.append(run)
             else:
                 runs[-1] += run
@@ -298,7 +318,7 @@ def _runs(drawn: Floats, sigma: float, wanted: float) -> list[list[int]]:
             continue
         run.append(i)
         held += value
-        if held >= max(wanted, RARE * sigma * math.sqrt(len(run))):
+        if held >= max(wanted, RUN * sigma * math.sqrt(len(run))):
             runs.append(run)
             run, held = [], 0.0
     if run:

@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 
 from sordino.share.junction_tree import Clique, JunctionTree, TreeLaw
 
-__all__ = ["Fit", "Measured", "fitted", "merged", "rows_of"]
+__all__ = ["Fit", "Measured", "fitted", "merged", "rows_of", "shrunk"]
 
 Floats = NDArray[np.float64]
 GROW, SHRINK = 1.5, 0.5
 LEAST_STEP = 1e-300
+LEAST_FREE = 3  # dimensions from which on shrinking always helps
+TINY = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +57,37 @@ def rows_of(measured: Iterable[Measured]) -> float:
     found = [(float(one.values.sum()), 1 / float(np.broadcast_to(one.variance, one.values.shape).sum())) for one in measured]
     weight = sum(w for _, w in found)
     return max(1.0, sum(total * w for total, w in found) / weight)
+
+
+def shrunk(measured: list[Measured], rows: float) -> list[Measured]:
+    r"""Marginals of several columns whose association is drawn towards independence by as much as their noise deserves.
+
+    The difference to the product of the measured columns has a part that adds up over columns, which stays, and an association of k
+    dimensions, which is multiplied by max(0, 1 - (k - 2) variance/|association|^2).
+    Theorem. For k >= 3 the expected squared error is less than without, whatever the truth.
+    Proof. Differences that add up and associations are orthogonal, so the noise of the two parts is independent, and that of the columns'
+    own counts is independent of both. Given these the association is a normal vector in k dimensions around its truth: James and Stein
+    1961, and Baranchik 1964 for the positive part. QED
+    """
+    alone = {one.columns[0]: np.maximum(one.values, 0.0) for one in measured if len(one.columns) == 1}
+    out = []
+    for one in measured:
+        shape = one.values.shape
+        free = one.values.size - 1 - sum(size - 1 for size in shape)
+        if len(shape) == 1 or free < LEAST_FREE or any(i not in alone for i in one.columns):
+            out.append(one)
+            continue
+        product = np.ones(())
+        for i in one.columns:
+            product = np.multiply.outer(product, alone[i] / max(float(alone[i].sum()), 1.0))
+        apart = one.values - rows * product
+        adding = sum(apart.mean(tuple(a for a in range(len(shape)) if a != axis), keepdims=True) for axis in range(len(shape)))
+        adding = adding - (len(shape) - 1) * apart.mean()
+        together = apart - adding
+        length = max(float((together**2).sum()), TINY)
+        kept = max(0.0, 1 - (free - 2) * float(np.max(one.variance)) / length)
+        out.append(Measured(one.columns, rows * product + adding + kept * together, one.variance))
+    return out
 
 
 def fitted(

@@ -15,7 +15,7 @@ from sordino.privacy.discrete import ArgMax, UniformInteger
 from sordino.privacy.families import GaussianLaw
 from sordino.privacy.law import output_grid
 from sordino.share.cells import Cells, Joined, joined
-from sordino.share.fitting import Fit, Measured, fitted, merged, rows_of
+from sordino.share.fitting import Fit, Measured, fitted, merged, rows_of, shrunk
 from sordino.share.junction_tree import Clique, JunctionTree, TreeLaw, cells_with
 from sordino.share.sampling import sampled
 from sordino.share.schedule import FINE, Schedule
@@ -108,7 +108,8 @@ class Talk:
     def _refit(self, sizes: tuple[int, ...], measured: list[Measured], start: Fit | None, steps: int) -> Fit:
         fixed = {clique: np.where(never, -np.inf, 0.0) for clique, never in self.rules.items()}
         tree = JunctionTree.of(sizes, [*(one.columns for one in measured), *fixed])
-        return fitted(tree, measured, rows_of(measured), steps, start, fixed=fixed)
+        rows = rows_of(measured)
+        return fitted(tree, shrunk(measured, rows), rows, steps, start, fixed=fixed)
 
     def _candidates(self, sizes: tuple[int, ...]) -> list[Clique]:
         """What may be chosen: every set of two or more of the workload's columns that is not too wide, smaller sets included."""
@@ -155,8 +156,11 @@ class Talk:
         return chosen, fit
 
     def _pick(self, draw: Draw, among: list[Clique], counts: Mapping[Clique, Integers], fit: Fit) -> int:
-        """The exponential mechanism on how far the model is from the rows, less what noise of a measurement would add."""
-        noise = math.sqrt(2 / math.pi) * float(self.schedule.measured)
+        """The exponential mechanism on how far the model is from the rows, less what noise of a measurement would add.
+
+        A model has no negative cells: of noise in a cell that holds little it takes in the positive part, of mean sigma/sqrt(2 pi).
+        """
+        noise = float(self.schedule.measured) / math.sqrt(2 * math.pi)
         missed = (self._apart(counts[c], fit.rows * fit.law.marginal(c)) - math.floor(noise * counts[c].size * FINE) for c in among)
         scores = [self._weights[c] * far for c, far in zip(among, missed, strict=True)]
         return int(draw(ArgMax(np.array(scores, np.int64), self.schedule.selection.scale, "gumbel")))

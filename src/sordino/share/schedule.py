@@ -20,13 +20,14 @@ from sordino.privacy.relation import Relation
 __all__ = ["METHODS", "Schedule", "affordable", "rounds_of"]
 
 METHODS = ("adaptive", "tree", "given")
-# of rho: first counts, choices, measurements, report
+# of rho: first counts, choices, measurements, report; first counts and measurements of "adaptive" are those of 3d rounds
 SHARES = {
     "adaptive": (Fraction(15, 100), Fraction(8, 100), Fraction(72, 100), Fraction(5, 100)),
     "tree": (Fraction(25, 100), Fraction(10, 100), Fraction(60, 100), Fraction(5, 100)),
     "given": (Fraction(20, 100), Fraction(0), Fraction(75, 100), Fraction(5, 100)),
 }
 FINE = 1024  # parts of a counted unit in which scores and distances are whole
+COLUMN = Fraction(5, 8)  # what counting one column gets of the rho of a chosen set: so divides "adaptive" at every number of rounds
 CLOSE, TRIES = 1e-4, 60  # of the price that may be left over, and prices that are tried
 
 
@@ -39,6 +40,19 @@ def rounds_of(columns: int, cells: float, rho: float, rows: int | None) -> int:
     if rows is None:
         return min(max(2 * columns, least), most)
     return min(max(math.floor(2 * rho * (0.1 * rows / (0.8 * cells)) ** 2), least), most)
+
+
+def shares_of(method: str, columns: int, rounds: int, reported: int) -> tuple[Fraction, Fraction, Fraction, Fraction]:
+    """The parts of rho for first counts, choices, measurements and report; what is not done gets nothing.
+
+    Where few sets are chosen, each gets much, and counts of single columns with the noise of many rounds would be the worst of all that is
+    known. So a column gets its part of what a chosen set gets, whatever their number.
+    """
+    first, chosen, measured, report = SHARES[method]
+    if method == "adaptive" and rounds:
+        both, weight = first + measured, COLUMN * columns
+        first, measured = both * weight / (weight + rounds), both * rounds / (weight + rounds)
+    return first, chosen if rounds else Fraction(0), measured, report if reported else Fraction(0)
 
 
 @dataclass(frozen=True)
@@ -90,8 +104,7 @@ class Schedule:
         return self.reach * (root_up(Fraction(2)) if self.relation is Relation.REPLACE else Fraction(1))
 
     def _share(self, which: int) -> Fraction:
-        first, _, measured, report = SHARES[self.method]
-        report = report if self.reported else Fraction(0)
+        first, _, measured, report = shares_of(self.method, self.columns, self.rounds, self.reported)
         return (first, measured, report)[which] / (first + measured + report)
 
     @cached_property
@@ -115,9 +128,7 @@ class Schedule:
         relation: Relation, named: tuple[Part, ...] = (),
     ) -> Schedule:  # fmt: skip
         """The schedule whose Gaussian and bounded-range parts have about this rho together."""
-        first, chosen, measured, report = SHARES[method]
-        report = report if reported else Fraction(0)
-        chosen = chosen if rounds else Fraction(0)
+        first, chosen, measured, report = shares_of(method, columns, rounds, reported)
         whole = first + chosen + measured + report
         mu = math.sqrt(2 * rho * float((whole - chosen) / whole))
         epsilon = round_up(gaussian_epsilon(mu, float(delta)) * (1 + 1e-9), 15)
