@@ -23,6 +23,7 @@ import environment
 import sordino as sd
 
 PEERS = {"opendp": "with counts", "tmlt.analytics": "keys alone", "pipeline-dp": "keys alone"}
+ALONE = 20  # runs of our own keys
 LONGEST = 900  # seconds for one package and table
 Pairs = tuple[np.ndarray, np.ndarray]
 
@@ -87,7 +88,8 @@ def page(zipf: Callable[[], Pairs], alone: Callable[[Pairs, dict[str, Any]], int
     out = [f"| table | of | {' | '.join(names)} |", f"|---|---|{'---|' * len(names)}"]
     for label, (pairs, asked) in tables(zipf).items():
         counted, wide = ours(pairs, asked, runs)
-        keys = "" if asked["rows"] > 1 else f"{np.mean([alone(pairs, asked) for _ in range(runs)]):.4g}"
+        mine = [alone(pairs, asked) for _ in range(ALONE)]
+        keys = f"{np.mean(mine):.4g} ± {np.std(mine, ddof=1) / ALONE**0.5:.2g}"
         found = [asked_of(name, pairs, asked, runs, build) for name in PEERS]
         within = f" within {wide:,.0f}" if asked["rows"] > 1 else ""
         price = f"({asked['epsilon']:g}, {asked['delta']:g}), {asked['groups']} groups of {asked['rows']}"

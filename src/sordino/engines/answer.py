@@ -19,6 +19,7 @@ from sordino.engines.records import SLICE, RecordReader, fewest, thinned
 from sordino.engines.text import Text
 from sordino.engines.value_text import key_in, key_out, quoted
 from sordino.errors import QueryError
+from sordino.schema.frame import Frame
 from sordino.sensitivity.distance import canonical
 from sordino.summaries.marginal import Crossed, Marginals
 from sordino.summaries.moment import EXACT, ONE, Gradient, Gram, Lengths, Outer, Products, Sizes, Slope
@@ -141,6 +142,7 @@ class EngineAnswer(RecordReader):
 
     def __init__(self, cursor: Any, text: Text, table: str, after: Callable[[], None] = lambda: None) -> None:
         self._cursor, self._text, self._table, self._after = cursor, text, table, after
+        self.again: Callable[[Frame], EngineAnswer] | None = None  # bounded again inside wanted keys, where that can be had for less
 
     def __repr__(self) -> str:
         return "Answer(private)"
@@ -229,10 +231,11 @@ class EngineAnswer(RecordReader):
             same = " AND ".join(f"{name} IS NOT DISTINCT FROM w{i}" for i, name in enumerate(names))
             unnamed = f" WHERE NOT EXISTS (SELECT 1 FROM named WHERE {same})"
         keys = ", ".join(names)
-        pairs = f"SELECT DISTINCT u, {keys} FROM {self._table} AS bounded{unnamed}"
-        many = f"SELECT {keys}, count(*) OVER (PARTITION BY u) AS many FROM ({pairs}) AS pairs"
+        apart = "DISTINCT " * (self._text.limits.rows > 1)  # one row of a person in a group is a pair already
+        pairs = f"SELECT {apart}u, {keys} FROM {self._table} AS bounded{unnamed}"
+        many = "SELECT u AS who, count(*) AS many FROM pairs GROUP BY u"
         each = f"CAST(floor(CAST({WHOLE_WEIGHT} AS DOUBLE) / sqrt(CAST(many AS DOUBLE))) AS BIGINT)"  # exact: sqrt and / round correctly
-        held = f"SELECT {keys}, {each} AS w FROM ({many}) AS held"
+        held = f"WITH pairs AS ({pairs}) SELECT {keys}, {each} AS w FROM pairs JOIN ({many}) AS held ON who = u"
         found = self._fetch(self._text.grouped(f"({held}) AS weighed", ["sum(w)"]))
         occur, place = self._placed(self._groups(found))
         return Tally(occur, _integers(found["s0"], place, len(occur)).astype(np.int64))

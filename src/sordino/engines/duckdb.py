@@ -13,6 +13,7 @@ import stat
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -216,11 +217,25 @@ class DuckDB:
             cursor.execute(f"CREATE TEMP TABLE {name} AS {statement}")
             made.append(name)
 
-        table = text.bound(keep, lambda statement: int(cursor.execute(statement).fetchall()[0][0]))
+        def number(statement: str) -> int:
+            return int(cursor.execute(statement).fetchall()[0][0])
+
+        table = text.bound(keep, number)
+        private = bool(text.frame.by) and any(column.keys is None for column in text.frame.by)  # keys that may be named, and bounded inside
+        over = next((name for name in ("crowded", "many") if name in made), "")
         for name in made:
-            if name != table:
+            if name != table and not (private and name in ("chosen", over)):
                 cursor.execute(f"DROP TABLE {name}")
-        return EngineAnswer(cursor, text, table)
+        found = EngineAnswer(cursor, text, table)
+
+        def inside(frame: Frame) -> EngineAnswer:
+            listed = replace(text, frame=frame)
+            for name, columns in listed.held.items():
+                cursor.register(name, {part: column_array(values) for part, values in columns.items()})
+            return EngineAnswer(cursor, listed, listed.again(keep, number, table, over))
+
+        found.again = inside if private else None
+        return found
 
     def _same(self, stamp: tuple[tuple[int, int, int], ...]) -> None:
         if stamp != written(self.source.paths):

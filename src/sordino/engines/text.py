@@ -300,6 +300,30 @@ class Text:
         keep("bounded", f"{calm} UNION ALL {self.ranked(over)}")
         return "bounded"
 
+    def again(self, keep: Callable[[str, str], None], number: Callable[[str], int], table: str, crowded: str) -> str:
+        """What bounding this frame would keep, from what was kept where no keys were listed: which table holds it in the end.
+
+        Theorem. It is `bound` of this frame. Proof. Which rows of a person stay depends on their rows of wanted keys alone. Somebody
+        within all limits keeps every one. Somebody over a limit with no row of another key has the same rows as before, in the same order,
+        and so keeps the same. The others are ranked, from all rows of wanted keys. QED
+        """
+        keys, wanted = ", ".join(self.keys), " AND ".join(_wanted(column, i) for i, column in enumerate(self.by))
+        names = ", ".join(f"{key} AS n{i}" for i, key in enumerate(self.keys))
+        keep("occurring", f"SELECT DISTINCT {keys} FROM chosen")  # kept, so that keys are compared once and not row by row
+        keep("unwanted", f"SELECT {names} FROM occurring WHERE NOT COALESCE({wanted}, FALSE)")
+        if not number("SELECT count(*) FROM unwanted"):
+            return table
+        same = " AND ".join(f"unwanted.n{i} IS NOT DISTINCT FROM chosen.{key}" for i, key in enumerate(self.keys))
+        other = f"EXISTS (SELECT 1 FROM unwanted WHERE {same})"
+        if table == "chosen":
+            keep("inside", f"SELECT {self.rows} FROM chosen WHERE NOT {other}")
+            return "inside"
+        among = f"EXISTS (SELECT 1 FROM {crowded} AS crowded WHERE crowded.u = chosen.u) AND " if crowded else ""
+        keep("moved", f"SELECT DISTINCT u FROM chosen WHERE {among}{other}")
+        calm, over = (f"{self.split(name, 'moved', over=over)} AND NOT {other}" for name, over in ((table, False), ("chosen", True)))
+        keep("inside", f"{calm} UNION ALL {self.ranked(over)}")
+        return "inside"
+
     def _share(self, keep: Callable[[str, str], None], number: Callable[[str], int]) -> tuple[float, str]:
         """Which share of the rows must be ranked, as far as some people show, and whose they are.
 

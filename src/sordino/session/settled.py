@@ -180,8 +180,10 @@ class Settled:
                     groups = named.keys
                     answers |= named.answers
                 inside = within(own, groups) if self.plan.keys is not None and parts and groups else None
+                again = None if inside is None else getattr(rows, "again", None)
+                held, inside = (rows, inside) if again is None else (again(inside), None)
                 for part in parts if inside is None and groups != () else ():  # no key named: nothing to ask
-                    answers |= part.release(rows.ask, draw, groups)
+                    answers |= part.release(held.ask, draw, groups)
             if inside is not None:
                 with open_frame(inside) as rows:
                     for part in parts:
