@@ -228,7 +228,6 @@ SELECT QUANTILE_DISC(age, 0.5) FROM people
 SELECT QUANTILE_CONT(age, 0) FROM people
 SELECT QUANTILE_CONT(age, 2) FROM people
 SELECT QUANTILE_CONT(age, kids) FROM people
-SELECT QUANTILE_CONT(age, [0.25, 0.75]) FROM people
 SELECT QUANTILE_CONT(age) FROM people
 SELECT PERCENTILE_CONT(0.5) FROM people
 SELECT PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY age) FROM people
@@ -238,7 +237,6 @@ SELECT MODE(age, kids) FROM people
 SELECT SUM(SUM(age)) FROM people
 SELECT AVG(COUNT(*)) FROM people
 SELECT SUM((SELECT 1)) FROM people
-SELECT (SELECT COUNT(*) FROM people) FROM people
 SELECT COUNT(*) FROM (SELECT COUNT(*) AS n FROM people) AS x
 SELECT AVG(n) FROM (SELECT sex, COUNT(*) AS n FROM people GROUP BY sex) AS x
 SELECT AVG(n) FROM (SELECT MAX(age) AS n FROM people) AS x
@@ -446,6 +444,8 @@ HOSTILE = list(dict.fromkeys([*FILES, *STATEMENTS, *SHAPES, *(f"SELECT AVG({item
 LEGAL = [
     "SELECT APPROX_COUNT_DISTINCT(age) FROM people",
     "SELECT AVG(EXP(age)) FROM people",
+    "SELECT (SELECT COUNT(*) FROM people) FROM people",
+    "SELECT QUANTILE_CONT(age, [0.25, 0.75]) FROM people",
     "SELECT COUNT(*) FROM people QUALIFY row_number() OVER () = 1",
     "SELECT APPROX_QUANTILE(age, 0.5) FROM people",
     "SELECT AVG(CAST(age AS FLOAT)) FROM people",

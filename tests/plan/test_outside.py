@@ -11,8 +11,8 @@ GOAL = 0.85
 AT_FIRST = 59
 OPEN = {  # places of those that are still refused, by house
     "hospital": {9, 21},
-    "insurance": {6, 7, 11, 12, 14, 16, 23},
-    "flights": {12, 13, 16, 25},
+    "insurance": {6, 7, 11, 14, 16, 23},
+    "flights": {16, 25},
     "retail": {5, 7, 11, 14, 17},
 }
 
@@ -35,3 +35,4 @@ def test_the_share_is_the_one_that_is_said() -> None:
     said = sum(len(statements(name)) for name in NAMES)
     assert said == 105
     assert AT_FIRST / said == pytest.approx(0.562, abs=0.001)
+    assert 1 - sum(map(len, OPEN.values())) / said >= GOAL

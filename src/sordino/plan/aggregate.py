@@ -123,6 +123,11 @@ class Aggregates:
         if len(node.expressions) != 1:
             refuse("COUNT(DISTINCT ...) of several columns", "Count one column, or GROUP BY them and COUNT(*).")
         item = bare(node.expressions[0])
+        if type(item) is exp.Case and any(
+            type(bare(branch.args["true"])) is exp.Column and self.expressions.scope.find(bare(branch.args["true"])).type == "id"
+            for branch in item.args["ifs"]
+        ):
+            refuse("COUNT(DISTINCT CASE ... THEN the person END)", "Count people in a statement of its own, with the condition in WHERE.")
         named = self.expressions.scope.find(item) if type(item) is exp.Column else None
         if named is not None and named.type == "id" and named.name == self.unit:
             return statistics.count_units()

@@ -195,8 +195,10 @@ def _check_group(column: Column) -> None:
         fix = f"Group by text, truth values, or a whole number with at most {MOST_VALUES:,} values, such as FLOOR(x / 10)."
         raise QueryError("SRD-203", f"the values of {name} cannot be listed, so it cannot group rows.", fix, column=column.name)
     if column.type == "int":
-        fix = f"Declare bounds of at most {MOST_VALUES:,} values, list its public values, keys={{{name}: [...]}}, or declare it as text "
-        fix += f'with private keys, columns={{{name}: "cat"}}.'
+        text = f'{column.name} = {{ type = "cat" }}' if column.home else f'columns={{{name}: "cat"}}'
+        fix = f"Declare bounds of at most {MOST_VALUES:,} values, {column.listing}, or declare it as text with private keys, {text}."
+        if column.hint and not column.home:  # computed inside a person
+            fix = f"{column.hint} At most {MOST_VALUES:,} values can be keys."
         raise QueryError("SRD-203", f"column {name} is an int without public keys and cannot group rows.", fix, column=column.name)
     fix = f"Group by a cat or bool column, or by an int or date of at most {MOST_VALUES:,} values; bin numbers with histogram."
     raise QueryError("SRD-203", f"column {name} is of type {column.type} and cannot group rows.", fix, column=column.name)

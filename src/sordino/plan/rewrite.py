@@ -22,7 +22,7 @@ BANNED = {
     T.PARAMETER: ("a parameter", "Write the constant itself."),
     T.PLACEHOLDER: ("a parameter", "Write the constant itself."),
     T.COLON: ("a parameter", "Write the constant itself."),
-    T.L_BRACKET: ("brackets", "Ask for one value at a time: QUANTILE_CONT(x, 0.25), QUANTILE_CONT(x, 0.75)."),
+    T.L_BRACKET: ("brackets", "Lists are for quantiles: QUANTILE_CONT(x, [0.25, 0.75])."),
     T.L_BRACE: ("braces", "Write plain SQL."),
     T.HASH: ("a column by number", "Name the column."),
     T.HEREDOC_STRING: ("text in dollar quotes", "Text goes in single quotes."),
@@ -66,6 +66,7 @@ NODES: tuple[tuple[tuple[type[exp.Expr], ...], str, str], ...] = (
     ((exp.Quantile, exp.ApproxQuantile, exp.PercentileDisc), "a quantile of another kind", "Write QUANTILE_CONT(x, 0.9)."),
     ((exp.AggFunc,), "an aggregate outside the subset", "Use COUNT, SUM, AVG, VARIANCE, STDDEV, MEDIAN, QUANTILE_CONT, MIN, MAX or MODE."),
     ((exp.BitwiseAnd, exp.BitwiseOr), "an operator outside the subset", "Use + - * / % and FLOOR."),
+    ((exp.Array, exp.Bracket), *BANNED[T.L_BRACKET]),
     ((exp.ConcatWs,), "CONCAT_WS", "Write a || '-' || b."),
     ((exp.CurrentDate, exp.CurrentTimestamp, exp.CurrentTime), "the time of asking", NOW),
     ((exp.RegexpLike, exp.RegexpReplace, exp.RegexpExtract), "a regular expression", "Use LIKE with % and _, or SUBSTRING."),
@@ -88,7 +89,7 @@ def check_statement(tokens: Sequence[Token]) -> None:
     depth = pending = selects = 0
     for place, token in enumerate(tokens):
         kind = token.token_type
-        if kind in BANNED:
+        if kind in BANNED and not (kind == T.L_BRACKET and _quantiles(tokens, place)):
             refuse(*BANNED[kind])
         if kind == T.NOT and token.text == "!":
             refuse("an exclamation mark", "Write NOT.")
@@ -105,6 +106,19 @@ def check_statement(tokens: Sequence[Token]) -> None:
         pending = pending + 1 if kind in (T.NOT, T.DASH, T.PLUS, T.TILDE) else 0
         if depth + pending > DEPTH or selects > SELECTS:
             raise QueryError("SRD-209", "the statement is nested too deeply.", f"Nest at most {DEPTH} levels and {SELECTS} SELECTs.")
+
+
+def _quantiles(tokens: Sequence[Token], place: int) -> bool:
+    """Whether brackets hold a list of levels, f(x, [0.1, 0.9]), or the place of one, f(x, 100)[OFFSET(50)]."""
+    before, inside = tokens[place - 1].token_type if place else None, list[Token]()
+    for token in tokens[place + 1 : place + 200]:
+        if token.token_type == T.R_BRACKET:
+            break
+        inside.append(token)
+    if before == T.COMMA:
+        return all(token.token_type in (T.NUMBER, T.COMMA) for token in inside)
+    kinds = [token.token_type for token in inside[1:]]
+    return before == T.R_PAREN and kinds == [T.L_PAREN, T.NUMBER, T.R_PAREN] and inside[0].text.upper() in ("OFFSET", "SAFE_OFFSET")
 
 
 def allow(node: exp.Expr, *allowed: str) -> None:

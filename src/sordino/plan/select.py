@@ -29,6 +29,7 @@ from sordino.plan.person_join import settled
 from sordino.plan.query_plan import QueryPlan
 from sordino.plan.refusal import DEPTH
 from sordino.plan.rewrite import LENGTH, SHAPE, allow, check_statement, refuse, refuse_part
+from sordino.plan.scalar import spelled_out
 from sordino.plan.simplify import simpler
 from sordino.plan.source import Sources
 from sordino.plan.sql_expression import DATED, Catalogue, Expressions, Scope
@@ -145,7 +146,7 @@ class Selected:
 def read_select(text: str, catalogue: Catalogue) -> Selected:
     """The question a text asks. Hostile text is refused in milliseconds, with nothing read."""
     try:
-        tree = parse_statement(text)
+        tree = spelled_out(parse_statement(text))
         allow(tree, "expressions", "from_", "joins", "where", "group", "order", "limit", "with_", "having", "qualify")
         scope = Sources(catalogue).with_named(tree.args.get("with_")).scope(tree)
         return _Select(tree, scope, Aggregates(Expressions(scope, scope.condition), catalogue.unit, {})).read()

@@ -135,6 +135,18 @@ def _quantile(node: exp.Expr) -> exp.Expr:
     return exp.PercentileCont(this=node.this.copy(), expression=node.args["quantile"].copy())
 
 
+def _listed(node: exp.Expr) -> exp.Expr:
+    """APPROX_QUANTILES(x, 100)[OFFSET(50)]: the fiftieth of a hundred."""
+    inner, (place, *more) = node.this, node.expressions
+    if type(place) is exp.Anonymous and str(place.this).upper() in ("OFFSET", "SAFE_OFFSET") and len(place.expressions) == 1:
+        place = place.expressions[0]
+    many = constant_of(inner.expression) if type(inner) is exp.ApproxQuantiles else None
+    at = constant_of(place)
+    if not isinstance(many, Fraction) or not isinstance(at, Fraction) or not 0 <= at <= many or many < 1 or more:
+        return node
+    return exp.PercentileCont(this=inner.this.copy(), expression=exp.Literal.number(str(float(at / many))))
+
+
 def _divided(node: exp.Expr) -> exp.Expr:
     return exp.Div(this=exp.Paren(this=node.this.copy()), expression=exp.Paren(this=node.expression.copy()), typed=False, safe=True)
 
@@ -242,5 +254,5 @@ RULES = {
     exp.ILike: _like, exp.StartsWith: _starts, exp.Contains: _starts, exp.Left: _side, exp.Trunc: _trunc,
     exp.NullSafeNEQ: _distinct_from, exp.NullSafeEQ: _distinct_from, exp.WidthBucket: _bucket,
     exp.SafeDivide: _divided, exp.Week: _part, exp.WeekOfYear: _part, exp.DayOfYear: _part, exp.LastDay: _last_day, exp.Is: _is,
-    exp.ApproxQuantile: _quantile, exp.LT: _within, exp.LTE: _within, exp.GT: _within, exp.GTE: _within,
+    exp.ApproxQuantile: _quantile, exp.Bracket: _listed, exp.LT: _within, exp.LTE: _within, exp.GT: _within, exp.GTE: _within,
 }  # fmt: skip

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from sordino.errors import QueryError
 from sordino.plan.condition import read_predicate
+from sordino.plan.join_order import in_order
 from sordino.plan.literal import bare, chain
 from sordino.plan.per_person import is_per_person, read_per_person
 from sordino.plan.person_join import correlated, is_existence, join_people
@@ -85,10 +86,11 @@ class Sources:
         clause = select.args.get("from_")
         if clause is None:
             raise QueryError("SRD-208", "the statement has no FROM.", f"Name a table: {', '.join(map(spell, self.catalogue.private))}.")
-        first, joins = self._in_order(clause.this, list(select.args.get("joins") or ()))
-        found = self._relation(first)
         where = select.args.get("where")
         parts = [] if where is None else [bare(part) for part in chain(bare(where.this), exp.And)]
+        first, joins = self._in_order(clause.this, list(select.args.get("joins") or ()))
+        first, joins, parts = in_order(first, joins, parts, self._people, self._public)
+        found = self._relation(first)
         for said in joins:
             join = said
             plain = not join.args.get("on") and not join.args.get("using") and not join.args.get("side") and not join.args.get("method")
@@ -116,6 +118,10 @@ class Sources:
         """The table of people that a node names; a subquery names none."""
         name = str(node.this.this) if type(node) is exp.Table and type(node.this) is exp.Identifier else ""
         return None if name in self.named else self.catalogue.people.get(name)
+
+    def _public(self, node: exp.Expr) -> bool:
+        name = str(node.this.this) if type(node) is exp.Table and type(node.this) is exp.Identifier else ""
+        return name not in self.named and name in self.catalogue.public
 
     def inner(self, select: exp.Expr) -> Scope:
         """A subquery of filters and projections, or of what is computed inside each person: the columns it shows."""

@@ -93,7 +93,16 @@ class Column:
     expression: Expression | None = None
     max_length: int = LENGTH
     hint: str = field(default="", compare=False, repr=False)  # what to write where bounds are missing, if not a declaration
+    home: str = field(default="", compare=False, repr=False)  # the table of a dataset file that declares it
     reach: tuple[Any, Any] | None = field(default=None, compare=False, repr=False)  # bounds under two guesses at how many rows a person has
+
+    @property
+    def listing(self) -> str:
+        """How its public keys are listed, in the words it was declared in."""
+        if not self.home:
+            return f"list its public values, keys={{{shown(self.name)}: [...]}}"
+        kind = self.type if self.number else "cat"
+        return f'list its public values, [tables.{self.home}.columns] {self.name} = {{ type = "{kind}", values = [...] }}'
 
     @property
     def number(self) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from sordino.plan.unlisted import unlisted
 from sordino.schema.spelling import number_text, spell
 from sordino.statistics.port import LEVEL
 
@@ -35,8 +36,13 @@ def about_release(release: Release, kind: str = "noise") -> str:
     if set(release.drawn) == set(release.names):  # ends that were drawn for a level and a kind
         ends = list(release.drawn.values())
         kind = "total" if all(end["kind"] == "total" for end in ends) else kind
-        return sentence(facts, bars, kind, min(end["level"] for end in ends))
-    return sentence(facts, bars, kind, release.level)
+        return sentence(facts, bars, kind, min(end["level"] for end in ends)) + _compared(release)
+    return sentence(facts, bars, kind, release.level) + _compared(release)
+
+
+def _compared(release: Release) -> str:
+    """Values a condition compares with that are no declared key: said again with the answer, where its question is at hand."""
+    return "".join(f"; {said}" for said in ([] if release.query is None else unlisted(release.query.asked)))
 
 
 def _bar(release: Release, name: str) -> str:

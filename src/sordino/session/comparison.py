@@ -53,11 +53,15 @@ class Group:
         return self.sampling + self.noise
 
 
+def _said(fix: str) -> str:
+    return fix[0].upper() + fix[1:]
+
+
 def compare(query: Query, column: str, by: str) -> Comparison:
     """The question; groups are public keys, the first of them the one the others are compared with."""
     keys = [key for key in query.asked.column(by).keys or () if key is not None]
     if len(keys) < 2:
-        raise QueryError("SRD-203", f"{shown(by)} has no two public keys to compare.", f"Declare keys={{{shown(by)}: [...]}}.")
+        raise QueryError("SRD-203", f"{shown(by)} has no two public keys to compare.", f"{_said(query.asked.column(by).listing)}.")
     asked = query.group_by(by).agg(n=Present(column), mean=mean(column, method="clamped"), variance=variance(column))
     return Comparison(asked.by_laplace, column, by)
 

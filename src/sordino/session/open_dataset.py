@@ -227,7 +227,8 @@ def _wanted(declared: Dataset, name: str, reader: Any) -> Wanted | None:
 
 
 def _in_file(table: str, column: Column) -> Column:
-    """A number without bounds, or a text that may be numbers, with the line that declares them."""
+    """A column that knows its table; a number without bounds, or a text that may be numbers, with the line that declares them."""
+    column = replace(column, home=table)
     if (not column.number and column.type != "cat") or column.bounds is not None or column.type == "bool":
         return column
     line = f'{column.name} = {{ type = "{column.type if column.number else "int"}", bounds = [low, high] }}'

@@ -84,7 +84,9 @@ def _none_shown(release: Release) -> str:
         return ""
     several = int(release.card["privacy unit"]["max_groups"]) > 1
     fewer = ", fewer groups of a person by limit(groups=)" if several else ""
-    return f"no group is shown: {withheld}; a larger epsilon or delta{fewer}, or public keys= would change that"
+    in_file = release.query is not None and release.query.table.in_file
+    listed = "public keys (values = [...] in the dataset file)" if in_file else "public keys="
+    return f"no group is shown: {withheld}; a larger epsilon or delta{fewer}, or {listed} would change that"
 
 
 def _rows(release: Release, most: int) -> tuple[list[list[str]], int]:

@@ -172,7 +172,7 @@ class FormulaReader:
             return [Factor(column.name, Leaf(column))]
         keys = [key for key in column.keys or () if key is not None]
         if len(keys) < 2:
-            fix = f"Declare keys={{{shown(column.name)}: [...]}}."
+            fix = f"Declare them: {column.listing}."
             raise QueryError("SRD-203", f"C({column.name}) needs at least two public keys.", fix)
         self.keyed[column.name] = column
         return [Factor(f"{column.name}={key}", None, column, key) for key in keys[1:]]
