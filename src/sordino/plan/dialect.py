@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from sqlglot import exp
+from sqlglot import TokenType, exp
 from sqlglot.dialects.duckdb import DuckDB
 
 from sordino.schema.value import as_day, as_moment
@@ -115,7 +115,7 @@ def _day(name: str, given: Arguments) -> exp.Expr:
 
 
 def _today(given: Arguments) -> exp.Expr:
-    """The day of asking is a constant of the statement: on another day it is another question."""
+    """The day of asking, also for NOW(): a constant of the statement, on another day another question, and the same one all day long."""
     return exp.cast(exp.Literal.string(today().isoformat()), "date") if not given else _as_said("CURRENT_DATE", given)
 
 
@@ -146,12 +146,17 @@ class _Words(DuckDB.Parser):  # type: ignore[misc,valid-type]
         **{name: partial(_part, name) for name in ("DATE_PART", "DATEPART")},
         **{name: partial(_day, name) for name in ("TO_DATE", "STR_TO_DATE", "MAKE_DATE", "DATEFROMPARTS", "DATE_FROM_PARTS")},
         **{name: partial(_as_said, name) for name in WRITTEN},
-        **dict.fromkeys(("TODAY", "CURDATE"), _today),
+        **dict.fromkeys(("TODAY", "CURDATE", "NOW", "GETDATE", "GETUTCDATE", "SYSDATETIME"), _today),
         "DECODE": _listed,
     }  # fmt: skip
+
+
+class _Tokens(DuckDB.Tokenizer):
+    KEYWORDS = {**DuckDB.Tokenizer.KEYWORDS, "TOP": TokenType.TOP}
 
 
 class Spoken(DuckDB):
     """DuckDB's SQL, with the words above."""
 
     Parser = _Words
+    Tokenizer = _Tokens

@@ -45,10 +45,10 @@ FUNCTIONS = (
     "Use ABS, ROUND, FLOOR, CEIL, SIGN, SQRT, EXP, LN, LOG, POWER, LEAST, GREATEST, COALESCE, NULLIF, CAST, CASE, IF, EXTRACT, DATE_TRUNC,"
     " LOWER, UPPER, LEFT, RIGHT, SUBSTRING, TRIM, || or LENGTH."
 )
-NOW = "Write CURRENT_DATE, or the day itself: DATE '2025-12-31'. A moment of asking is another question each time."
+NOW = "Write CURRENT_DATE, or the day itself: DATE '2025-12-31'."
 INSTEAD = {
     "AGE": "Write EXTRACT(YEAR FROM AGE(day, born)), or subtract two dates: that is days.",
-    **dict.fromkeys(("NOW", "GETDATE", "SYSDATE", "GETUTCDATE", "CURRENT_DATETIME"), NOW),
+    **dict.fromkeys(("SYSDATE", "CURRENT_DATETIME"), NOW),
     "INITCAP": "Use LOWER or UPPER.",
     "REVERSE": "Use LEFT, RIGHT or SUBSTRING.",
 }

@@ -282,8 +282,10 @@ class _Select:
             return []
         if clause.args.get("all"):
             return list({item.column.name: self._listed(item.column) for item in items if item.column is not None}.values())
-        if clause.args.get("rollup") or clause.args.get("cube"):
-            refuse("WITH ROLLUP or WITH CUBE", "Write GROUP BY ROLLUP(a, b) or CUBE(a, b).")
+        for word, kind in (("rollup", exp.Rollup), ("cube", exp.Cube)):  # GROUP BY a, b WITH ROLLUP
+            if clause.args.get(word):
+                clause.set("expressions", [kind(expressions=clause.expressions)])
+                clause.set(word, None)
         allow(clause, "expressions")
         if not clause.expressions:
             raise QueryError("SRD-208", "GROUP BY names no column.", "Name at least one column.")

@@ -147,6 +147,11 @@ def _listed(node: exp.Expr) -> exp.Expr:
     return exp.PercentileCont(this=inner.this.copy(), expression=exp.Literal.number(str(float(at / many))))
 
 
+def _nearest(node: exp.Expr) -> exp.Expr:
+    """The value at a place instead of one between two: an answer here is near that place, not a value of a row."""
+    return exp.PercentileCont(this=node.this.copy(), expression=None if node.args.get("expression") is None else node.expression.copy())
+
+
 def _divided(node: exp.Expr) -> exp.Expr:
     return exp.Div(this=exp.Paren(this=node.this.copy()), expression=exp.Paren(this=node.expression.copy()), typed=False, safe=True)
 
@@ -251,8 +256,9 @@ def _trunc(node: exp.Expr) -> exp.Expr:
 RULES = {
     exp.Filter: _filter, exp.CountIf: _count_if, exp.If: _if, exp.Sign: _sign, exp.Pow: _power, exp.Log: _log, exp.Anonymous: _anonymous,
     exp.Dayname: _called, exp.Monthname: _called, exp.Date: _day, exp.ApproxDistinct: _people, exp.CurrentDate: _today,
-    exp.ILike: _like, exp.StartsWith: _starts, exp.Contains: _starts, exp.Left: _side, exp.Trunc: _trunc,
+    exp.CurrentTimestamp: _today, exp.ILike: _like, exp.StartsWith: _starts, exp.Contains: _starts, exp.Left: _side, exp.Trunc: _trunc,
     exp.NullSafeNEQ: _distinct_from, exp.NullSafeEQ: _distinct_from, exp.WidthBucket: _bucket,
     exp.SafeDivide: _divided, exp.Week: _part, exp.WeekOfYear: _part, exp.DayOfYear: _part, exp.LastDay: _last_day, exp.Is: _is,
-    exp.ApproxQuantile: _quantile, exp.Bracket: _listed, exp.LT: _within, exp.LTE: _within, exp.GT: _within, exp.GTE: _within,
+    exp.ApproxQuantile: _quantile, exp.PercentileDisc: _nearest, exp.Bracket: _listed,
+    exp.LT: _within, exp.LTE: _within, exp.GT: _within, exp.GTE: _within,
 }  # fmt: skip

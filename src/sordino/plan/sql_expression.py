@@ -297,6 +297,8 @@ def _cast(item: Expression, to: exp.Expr) -> Expression:
     kind, sizes = to.this, [int(str(size.this)) for size in to.args.get("expressions") or [] if str(size.this).isdecimal()]
     if to.args.get("nested") or kind not in (*WHOLE, *KINDS, Type.DECIMAL) or (kind == Type.DECIMAL) != (len(sizes) == 2):
         refuse("a cast outside the subset", "Cast to INTEGER, BIGINT, DOUBLE, DECIMAL(p, s), BOOLEAN, DATE or TIMESTAMP.")
+    if KINDS.get(kind) == "date" and extent(item).type == "date":
+        return item
     digits, scale = sizes if kind == Type.DECIMAL else (0, 0)
     if digits > 18 or scale > digits:
         refuse(f"DECIMAL({digits},{scale})", "Use at most 18 digits: DECIMAL(18, 2).")
