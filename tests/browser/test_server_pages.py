@@ -33,6 +33,11 @@ def served(tmp_path_factory):
         server.stop()
 
 
+LETTERS = """() => [...document.querySelectorAll("figure svg text")].filter(text => text.getBoundingClientRect().width).map(text => {
+  const svg = text.ownerSVGElement;
+  return [text.textContent, Number(text.getAttribute("font-size")) * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width]; })"""
+
+
 def enter(page, served, token):
     page.goto(f"{served.url}/login")
     page.get_by_label("Your token").fill(token)
@@ -55,6 +60,8 @@ def look(page, name=None):
         page.screenshot(path=SHOTS / f"{name}.png", scale="css", full_page=True, clip={"x": 0, "y": 0, "width": 860, "height": high})
     page.set_viewport_size({"width": 320, "height": 640})
     assert page.evaluate("document.documentElement.scrollWidth") <= 320, name
+    small = [(text, size) for text, size in page.evaluate(LETTERS) if size < 11]
+    assert not small, small
     page.set_viewport_size({"width": 1280, "height": 720})
 
 
@@ -84,6 +91,10 @@ def test_an_analyst_goes_through_every_page(page, served):
     assert cost in pay.inner_text(), "the slider is tied to the price"
     assert float(page.get_by_label("Within ±").input_value()) < 60
     assert "95% within" in curve
+    assert "your wish: ± 60" in curve
+    spread = page.get_by_role("figure", name="Before you pay")
+    expect(spread).to_contain_text("The odds are 19 to 1")
+    assert spread.locator("svg:visible").count() == 1, "drawn for the room there is"
     page.get_by_text("Which mechanism, and why?").click()
     page.get_by_text("Theorem.").first.wait_for()
     assert page.get_by_role("cell", name="chosen").count() >= 1
@@ -134,6 +145,7 @@ def test_a_table_is_shared_from_its_columns_to_a_file(page, served):
     page.get_by_role("button", name="Pay epsilon 0.4").click()
     page.get_by_role("heading", name="A table of nobody").wait_for()
     expect(page.get_by_text("Do not conclude:")).to_be_visible()
+    page.get_by_role("figure", name="Which pairs were kept, and how well").wait_for()
     look(page, "shared")
     with page.expect_download() as held:
         page.get_by_role("link", name="CSV").click()
@@ -206,6 +218,7 @@ def test_an_owner_sees_the_console_sets_a_purse_and_sees_the_risk(page, served):
     page.get_by_role("link", name="Owner", exact=True).click()
     page.get_by_role("heading", name="Analysts and purses").wait_for()
     page.get_by_role("heading", name="Cards to publish").wait_for()
+    expect(page.get_by_role("figure", name="Tables and whose rows they hold").locator("svg:visible")).to_contain_text("admissions")
     page.get_by_text("agrees").wait_for()
     page.get_by_label("Analyst", exact=True).fill("bela")
     page.get_by_label("Purse, in epsilon").fill("0.75")
@@ -221,6 +234,9 @@ def test_an_owner_sees_the_console_sets_a_purse_and_sees_the_risk(page, served):
     look(page)
     page.get_by_role("link", name="Fit", exact=True).click()
     page.get_by_role("button", name="Check the fit").click()
+    page.get_by_text("What limits on one person cut, each alone (NOT PRIVATE)").wait_for()
+    page.get_by_label("Dataset file on this server").fill("hospital.toml")
+    page.get_by_role("button", name="Check this file").click()
     page.get_by_text("What limits on one person cut, each alone (NOT PRIVATE)").wait_for()
     look(page, "fit")
     page.get_by_role("link", name="Risk").click()

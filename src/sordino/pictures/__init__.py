@@ -2,7 +2,8 @@
 
 from sordino.pictures.curve import chain, lines, roc, steps
 from sordino.pictures.density import density
+from sordino.pictures.outline import matrix, outline
 from sordino.pictures.picture import Picture
 from sordino.pictures.row import bars, intervals, ladder
 
-__all__ = ["Picture", "bars", "chain", "density", "intervals", "ladder", "lines", "roc", "steps"]
+__all__ = ["Picture", "bars", "chain", "density", "intervals", "ladder", "lines", "matrix", "outline", "roc", "steps"]

@@ -67,12 +67,13 @@ def _grid(across: Axis, up: Axis, x: str, y: str, width: int) -> list[str]:
 def _marked(mark: Mark, across: Axis, up: Axis, width: int) -> list[str]:
     """A point that matters, with lines to both axes and words beside it, on the side where there is room."""
     x, y = across.at(mark[0]), up.at(mark[1])
-    anchor, side = ("end", -9) if x > (across.start + across.end) / 2 else ("start", 9)
-    level = y - 9 if y > up.end + 24 else y + 18
+    said = shorten(mark[2], 60 if width == WIDTH else 24)
+    over = x + 9 + 7 * len(said) > width  # then below and to the left: what falls with the price is above there
+    anchor, side, level = ("end", -9, y + 18) if over else ("start", 9, y - 9 if y > up.end + 24 else y + 18)
     return [
         f'<path d="M{across.start} {y:.1f}H{x:.1f}V{up.start}" fill="none" stroke="currentColor" stroke-dasharray="3 3"/>',
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="6" fill="{PENS[1].colour}" stroke="currentColor" stroke-width="2"/>',
-        words(x + side, level, shorten(mark[2], 60 if width == WIDTH else 24), anchor=anchor, extra=' font-weight="700"'),
+        words(x + side, level, said, anchor=anchor, extra=' font-weight="700"'),
     ]
 
 

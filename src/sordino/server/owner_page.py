@@ -21,6 +21,8 @@ from sordino.server.dataset_edit import set_purse, set_threshold
 from sordino.server.datasets import House, PlannedQuestion
 from sordino.server.deadline import LATE
 from sordino.server.login import Visits
+from sordino.server.owner_files import allowed, beside
+from sordino.server.owner_pictures import pairs_picture, recorded_shares, schema_picture
 from sordino.server.rules import verdict
 from sordino.server.templates import page
 from sordino.server.worker import Worker
@@ -62,25 +64,40 @@ def owner_pages(house: House, worker: Worker, visits: Visits, tokens: Tokens) ->
         lost = [entry.id for entry in entries if entry.state == "open"]
         names = list(house.seen_by(person))
         facts |= {"deadlines": house.deadlines[name], "floor": house.floors[name].said(opened.ledger), "most_late": LATE}
+        shares = [(entry, shared, pairs_picture(shared)) for entry, shared in await worker.free(recorded_shares, entries)]
+        facts |= {"schema": schema_picture(opened.declared), "shares": shares, "file": Path(opened.declared.path).name}
         facts |= {"waiting": await worker.free(_waiting, house, person, name), "above": house.threshold(name)}
         return page("owner.html", request, dataset=name, names=names, cards=cards, lost=lost, words=NOT_DEFENDED, made=made, **facts)
 
     @web.get("/owner/fit")
-    async def fit(request: Request, dataset: str | None = None, table: str | None = None, run: str | None = None) -> Response:
-        """NOT PRIVATE: how the declaration fits the rows. Computed anew for every request and kept nowhere."""
+    async def fit(
+        request: Request, dataset: str | None = None, table: str | None = None, run: str | None = None, path: str | None = None
+    ) -> Response:
+        """NOT PRIVATE: how the declaration fits the rows. Computed anew for every request and kept nowhere.
+
+        With a path it is about a dataset file beside those that are served, whose ledger is not even opened.
+        """
         person = owner(request)
         name, opened = house.dataset(person, dataset or next(iter(house.seen_by(person)), None))
         here = table if table is not None and table in opened.tables else next(iter(opened.tables))
-        found = problem = None
-        if run is not None:
+        fits: list[Any] = []
+        problem = None
+        if run is not None or path is not None:
             visits.buckets.pay(person.name, 20)  # rows are read several times
-            request.scope["said"] = {"looked": here}
             try:
-                found = await worker.free(fit_check, opened.tables[here])
+                if path is not None:
+                    file = allowed(path, house, person)
+                    request.scope["said"] = {"looked": file.name}
+                    fits = list((await worker.free(fit_check, file)).values())
+                else:
+                    request.scope["said"] = {"looked": here}
+                    fits = [await worker.free(fit_check, opened.tables[here])]
             except SordinoError as error:
                 problem = error
-        facts = {"dataset": name, "names": list(house.seen_by(person)), "tables": list(opened.tables), "here": here}
-        return page("fit.html", request, fit=found, problem=problem, warning=WARNING, spare=SPARE, at=facts)
+        files = await worker.free(beside, house, person)
+        facts: dict[str, Any] = {"dataset": name, "names": list(house.seen_by(person)), "tables": list(opened.tables), "here": here}
+        facts |= {"path": path or "", "files": files}
+        return page("fit.html", request, fits=fits, problem=problem, warning=WARNING, spare=SPARE, at=facts)
 
     @web.get("/owner/archive")
     async def archived(request: Request, dataset: str | None = None) -> Response:

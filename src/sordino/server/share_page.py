@@ -16,6 +16,7 @@ from sordino.errors import QueryError, SordinoError
 from sordino.pictures.picture import safe
 from sordino.server.datasets import House, PlannedQuestion
 from sordino.server.login import Visits
+from sordino.server.owner_pictures import pairs_picture
 from sordino.server.release_request import Desk, Wish
 from sordino.server.share_api import NEVER, as_csv, as_file, as_parquet, made, promise, ready_only, share_prices
 from sordino.server.share_jobs import ShareJob, ShareJobs
@@ -147,4 +148,12 @@ def _shown(shared: Shared) -> dict[str, Any]:
     errors = sorted(shared.errors.items(), key=lambda item: (-item[1].tv, item[0]))
     lines = [(", ".join(names), bar) for names, bar in errors[:FIRST]]
     closer = str(shared.card.get("do not conclude", "")).capitalize()
-    return {"rows": rows, "errors": lines, "all": len(errors), "picture": shared.plot(), "card": card_of(shared), "closer": closer}
+    return {
+        "rows": rows,
+        "errors": lines,
+        "all": len(errors),
+        "picture": shared.plot(),
+        "pairs": pairs_picture(shared),
+        "card": card_of(shared),
+        "closer": closer,
+    }
