@@ -226,3 +226,41 @@ def test_serving_in_the_clear_to_a_network_is_refused(tmp_path, capsys):
     assert main(["token", "revoke", "amina", "--config", str(file)]) == 2
     assert main(["token", "list", "--config", str(file)]) == 0
     assert "revoked" in capsys.readouterr().out
+
+
+def test_a_shared_table_of_a_server_is_the_one_of_the_house(tmp_path):
+    file = write(tmp_path, purses="", epsilon=50, deadline=300)
+    token = Tokens.beside(file).add("amina")
+    server = Process(file, "--workers", "2")
+    try:
+        remote = connect(server.url, token)
+        told, options = [], {"epsilon": "1", "delta": "1e-8", "columns": ["age", "sex", "cost"], "method": "tree"}
+        shared = remote.admissions.share(**options, request="first", progress=told.append)
+        assert told == sorted(told)
+        assert told[-1] == 1.0
+        assert shared.genuine
+        assert set(shared.to_dict()["sex"]) <= {"f", "m", "x", "other", None}
+        assert 0 <= shared.error(["age", "sex"]).low <= 1
+        assert "at 95%" in shared.ask("SELECT sex, COUNT(*) FROM shared GROUP BY sex").about
+        assert shared.card["seed of the sampling"]
+        assert "<svg" in shared.plot().svg
+        again = remote.admissions.share(**options, request="first")
+        assert again.to_dict() == shared.to_dict()
+        with sd.open(file) as house:
+            assert house.tables["admissions"].share(**options).to_dict() == shared.to_dict()
+
+        def stop(done):
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt, match=r"remote\.shared") as stopped:
+            remote.admissions.where("age >= 18").share(epsilon="2", delta="1e-8", columns=["age", "sex"], method="tree", progress=stop)
+        job = str(stopped.value).split("'")[1]
+        assert len(remote.shared(job)) > 0
+        assert float(remote.budget["spent"]) == pytest.approx(3, rel=1e-2)
+        with pytest.raises(QueryError, match="no option"):
+            remote.admissions.share(epsilon=1, colour="red")
+        with pytest.raises(BudgetExceeded) as dear:
+            remote.admissions.share(epsilon=60)
+        assert dear.value.facts["request"]
+    finally:
+        server.stop()

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import re
 import time
+from dataclasses import replace
 from urllib.parse import urlencode
 
 import pytest
 
 from sordino.server.app import ServerLimits
-from sordino.server.share_jobs import ShareJob
+from sordino.server.share_jobs import ShareJob, ShareJobs
 
 from .hall import QUICK, Visitor, write
 
@@ -164,8 +166,6 @@ def test_after_a_restart_the_charge_stands_and_the_answer_is_the_same(tmp_path):
     hall.close()
 
     def killed(plan, ledger, engine, *, request, analyst=None, wish=None, **named):
-        from dataclasses import replace
-
         ledger.charge(request, replace(plan.asked, wish=wish), plan.cost, analyst)
         raise MemoryError
 
@@ -209,3 +209,25 @@ def test_the_pages_lead_from_columns_to_a_file(rich):
     assert rich.spent(token) == pytest.approx(1, rel=1e-3)
     wrong = {"priced": "1", "table": "admissions", "rows": "many"}
     assert "SRD-503" in rich.ask("GET", f"/share?{urlencode(wrong)}").text
+
+
+def test_a_job_is_found_by_every_process_right_after_its_promise(tmp_path, monkeypatch):
+    file = write(tmp_path, epsilon=50, purses="")
+    begin = ShareJobs.start
+    monkeypatch.setattr(ShareJobs, "start", lambda self, *job: asyncio.get_running_loop().call_later(1.0, begin, self, *job))
+    one, other = Visitor(file, workers=2), Visitor(file, workers=2)
+    hasty = Visitor(file, workers=2, limits=replace(QUICK, patience=0.2))
+    try:
+        token = one.token()
+        promised = post(one, token).json()
+        early = hasty.ask("GET", promised["poll"], token)
+        assert (early.status_code, early.json()["state"]) == (202, "running")
+        assert early.json()["seconds"] == promised["seconds"]
+        found = other.ask("GET", promised["poll"], token)
+        assert (found.status_code, found.json()["state"]) == (200, "done"), found.text
+        assert other.ask("GET", promised["poll"], token).content == found.content
+        never = ShareJob("hospital", '{"share": {"table": "admissions"}}', ShareJob.of(promised["id"]).wish, "never").id
+        assert other.ask("GET", f"/v1/shares/{never}", token).status_code == 404
+    finally:
+        for hall in (one, other, hasty):
+            hall.close()

@@ -323,3 +323,12 @@ def test_with_a_public_twin_the_preview_says_how_far_off_the_table_will_be():
         assert told.lines[0]["pairs"] < told.lines[0]["triples"]
         assert "public rows" in str(told)
         assert ask.preview(["2"], delta="1e-6", twin=False).twin is None
+
+
+def test_a_rare_null_beside_many_values_nobody_listed_is_counted_with_the_fewest():
+    town = np.array(["a"] * 900 + ["elsewhere"] * 600 + [None] * 2, object)
+    rows = {"town": town, "level": np.arange(len(town)) % 3}
+    with opened(rows, {"town": {"type": "cat", "values": ["a"]}, "level": COLUMNS["level"]}, size=1_500) as held:
+        found = held.share(epsilon=5, delta=1e-6, columns=["town", "level"]).to_dict()["town"]
+    assert set(found) == {"a", "other"}
+    assert found.count("other") == pytest.approx(600, abs=60)

@@ -110,3 +110,22 @@ def test_both_bounds_of_a_long_range_are_values_of_their_own() -> None:
     assert cells.label(cells.places - 2) in ("1", "1.0")
     steps = {*cells.edges}
     assert {0, 1, cells.column.grid().width, cells.column.grid().width + 1} <= steps
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        Column("a", "int", (-3, 12)), Column("b", "int", (0, 100_000)), Column("c", "float", (-1.5, 8.25), resolution=Fraction(1, 100)),
+        Column("d", "float", (0.1, 70.3)), Column("e", "decimal", ("-2.50", "900.25"), scale=2), Column("f", "bool"),
+        Column("g", "date", (dt.date(1950, 3, 1), dt.date(2024, 2, 29))), Column("h", "timestamp", ("2020-01-01", "2024-05-06T07:08:09")),
+        Column("i", "cat", keys=("x", "y", None)), Column("j", "int", (0, 5), keys=(1, 2, 5)),
+    ],
+    ids=lambda column: column.name,
+)  # fmt: skip
+def test_cells_that_were_written_down_make_the_same_values_elsewhere(column):
+    own = Cells.of(column)
+    found = Cells.from_record(own.to_record())
+    places, chance = np.arange(own.places).repeat(5), np.tile([0, 0.2, 0.5, 0.9, 0.999], own.places)
+    assert found.decoded(places, chance) == own.decoded(places, chance)
+    assert [found.label(i) for i in range(found.places)] == [own.label(i) for i in range(own.places)]
+    assert (found.places, found.single, found.ordered) == (own.places, own.single, own.ordered)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from sordino.cli.console import USAGE, door
 from sordino.errors import QueryError
+from sordino.session.progress import bar
 
 __all__ = ["share"]
 
@@ -60,24 +60,10 @@ def share(
             if not typer.confirm(f"Pay epsilon {epsilon} for it?"):
                 door.note("nothing was spent")
                 return USAGE
-        with _bar() as progress:
+        with nullcontext() if door.quiet or door.json else bar("charged; measuring") as progress:
             shared = asked.release(epsilon=epsilon, delta=delta, analyst=analyst, progress=progress)
         assert output is not None
         getattr(shared, WRITERS[output.suffix])(output)
         told = {"file": str(output), "about": shared.about, "rows": len(shared), "release": shared.release.id, "card": shared.card}
         door.say(f"{shared}\nwritten to {output}; release {shared.release.id}; {data.budget}", {**told, "error": shared._report()})
         return 0
-
-
-@contextmanager
-def _bar() -> Iterator[Callable[[float], None] | None]:
-    """How far the public schedule is, on a terminal only."""
-    if door.quiet or door.json or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as shown:
-        task: Any = shown.add_task("charged; measuring", total=1.0)
-        yield lambda done: shown.update(task, completed=done)

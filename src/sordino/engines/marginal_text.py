@@ -23,9 +23,12 @@ def _place(text: Text, axis: Axis) -> str:
 
 
 def _cell(place: str, axis: Axis) -> str:
-    """The cell of a place, never null. The place is a name: written out, it would be computed once for every branch."""
+    """The cell of a place, never null. The place is a name: written out, it would be computed once for every branch.
+
+    Where values are listed, null has a place of its own and is no null any more: it goes by the same way as all that is in no branch.
+    """
     *cells, null = axis.cells
-    if cells == list(range(len(cells))):
+    if axis.cells == tuple(range(len(axis.cells))):
         return f"COALESCE({place}, {null})"
     whens = " ".join(f"WHEN {i} THEN {cell}" for i, cell in enumerate(cells))
     return f"CASE {place} {whens} ELSE {null} END"

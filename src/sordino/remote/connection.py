@@ -22,10 +22,12 @@ from urllib.parse import quote, urlencode, urlsplit
 from urllib.request import HTTPHandler, HTTPRedirectHandler, HTTPSHandler, Request, build_opener
 
 from sordino.errors import BudgetExceeded, LedgerError, QueryError, ReleaseFailed, SordinoError
+from sordino.remote import sharing
 from sordino.remote.wording import RemoteAsked, Words
 from sordino.session.forecast import Forecast
 from sordino.session.preview import Other, Preview, PriceLine
 from sordino.session.release import Release
+from sordino.session.shared import Shared
 
 __all__ = ["Remote", "RemoteQuery", "connect"]
 
@@ -95,10 +97,30 @@ class Remote:
         found = self.ask("GET", f"/v1/releases/{quote(id, safe='')}")
         return _shaped(lambda: _release(found))
 
+    def shared(self, id: str) -> Shared:
+        """The table of a job that was promised before: waits for it, pays nothing more."""
+        return sharing.taken_up(self, id)
+
+    def _made(self, asked: RemoteAsked, options: dict[str, Any], **given: Any) -> Shared:
+        return sharing.promise(self, sharing.words(asked.table, asked.conditions, options), **given)
+
+    def persist(self, method: str, path: str, key: str, body: Any = None) -> Any:
+        """One request under one id, sent again where the connection breaks: whatever it asks for is done and charged once at most."""
+        last = time.monotonic() + LONGEST
+        for turn in range(TRIES):
+            try:
+                return self.ask(method, path, body, **({} if method == "GET" else {"Idempotency_Key": key}))
+            except (Unclear, _Waiting) as refusal:
+                if turn == TRIES - 1 or time.monotonic() > last or refusal.facts.get("final"):
+                    what = f"{refusal.what} The request was {key}."
+                    raise Unclear("SRD-507", what, "Ask again with request= and that: it is charged once at most.", request=key) from None
+                time.sleep(0.2 * 2**turn)
+        raise AssertionError
+
     def __getattr__(self, table: str) -> Words:
         if table.startswith("_"):
             raise AttributeError(table)
-        return Words(RemoteAsked(table), self._said)
+        return Words(RemoteAsked(table), self._said, self._made)
 
 
 @dataclass(frozen=True)
@@ -132,21 +154,13 @@ class RemoteQuery:
         key, said = request or secrets.token_hex(16), {"epsilon": epsilon, "delta": delta, "within": within, "within_rank": within_rank}
         said |= {"interval": interval, "level": level, "at_most": at_most}
         body = {name: str(value) if name in ("epsilon", "delta", "at_most") else value for name, value in said.items() if value is not None}
-        last = time.monotonic() + LONGEST
-        for turn in range(TRIES):
-            try:
-                place = f"/v1/plans/{quote(self.id, safe='')}/release"
-                found = self.remote.ask("POST", place, {**body, "fresh": fresh}, Idempotency_Key=key)
-                return _shaped(lambda found=found: _release(found))  # type: ignore[misc]
-            except BudgetExceeded as refusal:
-                refusal.facts["request"] = key
-                raise
-            except (Unclear, _Waiting) as refusal:
-                if turn == TRIES - 1 or time.monotonic() > last or refusal.facts.get("final"):
-                    what = f"{refusal.what} The request was {key}."
-                    raise Unclear("SRD-507", what, "Ask again with request= and that: it is charged once at most.", request=key) from None
-                time.sleep(0.2 * 2**turn)
-        raise AssertionError
+        place = f"/v1/plans/{quote(self.id, safe='')}/release"
+        try:
+            found = self.remote.persist("POST", place, key, {**body, "fresh": fresh})
+        except BudgetExceeded as refusal:
+            refusal.facts["request"] = key
+            raise
+        return _shaped(lambda: _release(found))
 
 
 class Unclear(LedgerError):

@@ -22,6 +22,7 @@ from sordino.statistics.row_count import Count, CountUnits
 
 if TYPE_CHECKING:
     from sordino.remote.connection import RemoteQuery
+    from sordino.session.shared import Shared
 
     Said = Verbs[RemoteQuery]  # what `__getattr__` answers, as a type checker may know it
 else:
@@ -71,6 +72,7 @@ class Words(Said):
 
     asked: RemoteAsked
     ask: Callable[[RemoteAsked], RemoteQuery]
+    made: Callable[..., Shared]  # a shared table, from what is asked and options
 
     def where(self, condition: str) -> Words:
         return replace(self, asked=replace(self.asked, conditions=(*self.asked.conditions, condition)))
@@ -99,6 +101,20 @@ class Words(Said):
     def cdf(self, column: str, *, bins: Any = 256) -> RemoteQuery:
         """Counts of bins, drawn so that ranges have little noise; `.between(low, high)` of its release is free."""
         return self.ask(replace(self.asked, verbs={"ask": {"verb": "cdf", "given": [column], "named": {"bins": _plain(bins)}}}))
+
+    def share(
+        self, *, epsilon: Any = None, delta: Any = None, fresh: bool = False, request: str | None = None, at_most: Any = None,
+        progress: Callable[[float], None] | None = None, **options: Any,
+    ) -> Shared:  # fmt: skip
+        """A table of nobody that resembles this one, with a paid error for every pair and triple; options are those of a table's `share`.
+
+        It is promised at once and waited for, with a bar on a terminal. After Ctrl-C the job goes on: `remote.shared(id)` takes it up, and
+        so does the same call with the same request=. It is charged once.
+        """
+        if self.asked.by or self.asked.sets or self.asked.limits:
+            raise QueryError("SRD-208", "a shared table has no groups and no limits.", "Share a table, or the rows a where() keeps.")
+        given = {"epsilon": epsilon, "delta": delta, "fresh": fresh, "request": request, "at_most": at_most, "progress": progress}
+        return self.made(self.asked, options, **given)
 
     def agg(self, **statistics: Statistic | str) -> RemoteQuery:
         """Several statistics under names of your choice: agg(n=sd.count(), mid=sd.median("cost")), or each as SQL says it."""

@@ -243,6 +243,15 @@ class Desk:
         """Whether other processes serve the same analysts."""
         return self._turns is not None
 
+    def promised(self, analyst: str) -> AbstractAsyncContextManager[None]:
+        """While it is held, every process of this server knows that something is promised to this analyst."""
+        return nullcontext() if self._turns is None else self._turns.promised(analyst)
+
+    async def kept(self, analyst: str) -> None:
+        """Return when no promise to this analyst is open in another process."""
+        if self._turns is not None:
+            await self._turns.kept(analyst)
+
     async def elsewhere(self, analyst: str) -> None:
         """Return when no other process of this server has a release of this analyst on its way."""
         if self._turns is not None:

@@ -115,6 +115,24 @@ class Turns:
         finally:
             os.close(file)
 
+    @asynccontextmanager
+    async def promised(self, analyst: str) -> AsyncIterator[None]:
+        """Show every process that something is promised to this analyst; several promises stand beside each other."""
+        file = self._file(f"promised\0{analyst}")
+        try:
+            await _locked(file, fcntl.LOCK_SH)
+            yield
+        finally:
+            os.close(file)
+
+    async def kept(self, analyst: str) -> None:
+        """Return when no promise to this analyst is open."""
+        file = self._file(f"promised\0{analyst}")
+        try:
+            await _locked(file, fcntl.LOCK_EX)
+        finally:
+            os.close(file)
+
     def stop(self) -> None:
         """Nothing is kept open."""
 

@@ -113,9 +113,14 @@ class PostgresTurns:
     @asynccontextmanager
     async def of(self, analyst: str) -> AsyncIterator[None]:
         """Wait for the turn, and hold it."""
+        async with self._held("SELECT pg_try_advisory_lock(%s)", self._key(analyst)):
+            yield
+
+    @asynccontextmanager
+    async def _held(self, tried: str, key: int) -> AsyncIterator[None]:
         own = await asyncio.to_thread(_connect, self._address)
         try:
-            while not (await asyncio.to_thread(_one, own, "SELECT pg_try_advisory_lock(%s)", self._key(analyst))):
+            while not (await asyncio.to_thread(_one, own, tried, key)):
                 await asyncio.sleep(AGAIN)
             yield
         finally:
@@ -125,6 +130,18 @@ class PostgresTurns:
         """Return when nobody holds the turn."""
         tried = "SELECT pg_try_advisory_xact_lock_shared(%s)"  # given back with the statement
         while not (await asyncio.to_thread(self._line.say, tried, self._key(analyst)))[0]:
+            await asyncio.sleep(AGAIN)
+
+    @asynccontextmanager
+    async def promised(self, analyst: str) -> AsyncIterator[None]:
+        """Show every process that something is promised to this analyst; several promises stand beside each other."""
+        async with self._held("SELECT pg_try_advisory_lock_shared(%s)", self._key(f"promised\0{analyst}")):
+            yield
+
+    async def kept(self, analyst: str) -> None:
+        """Return when no promise to this analyst is open."""
+        tried = "SELECT pg_try_advisory_xact_lock(%s)"
+        while not (await asyncio.to_thread(self._line.say, tried, self._key(f"promised\0{analyst}")))[0]:
             await asyncio.sleep(AGAIN)
 
     def stop(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import tempfile
 from pathlib import Path as File
 from typing import Annotated, Any
@@ -25,6 +26,7 @@ from sordino.server.share_jobs import ShareJob, ShareJobs, Standing
 from sordino.server.shared_question import ShareBody, SharedQuestion, SharePriceBody
 from sordino.server.wire import errors
 from sordino.server.worker import Worker
+from sordino.session.encoding import encode
 from sordino.session.execute import rehearse
 from sordino.session.shared import Shared
 
@@ -72,6 +74,7 @@ class ShareDone(BaseModel):
     measured: list[list[str]]
     errors: list[dict[str, Any]]
     table: dict[str, str]
+    cells: list[dict[str, Any]]  # of every column: with the record of the release the rows can be made again
     card: dict[str, Any]
 
 
@@ -101,7 +104,8 @@ async def promise(
     errand = await worker.free(jobs.errand, person, job, reason)
     seconds = await worker.free(jobs.promised, errand)
     desk.crowded(person.name)
-    request.scope["after"] = lambda: jobs.start(errand, seconds)
+    held = await jobs.hold(errand)
+    request.scope["after"] = lambda: jobs.start(errand, seconds, held)
     return seconds
 
 
@@ -185,6 +189,7 @@ def _done(id: str, shared: Shared, paid: PaidAnswer) -> dict[str, Any]:
     facts = {"id": id, "state": "done", "progress": 1.0, "release": shared.release.id, "paid": paid.recalled is None}
     facts |= {"about": shared.about, "do_not_conclude": f"{NEVER} {str(card.get('do not conclude', '')).capitalize()}".strip()}
     facts |= {"rows": len(shared), "columns": list(shared.columns), "measured": [list(names) for names in shared.kept]}
+    facts["cells"] = json.loads(encode({"cells": [cells.to_record() for cells in shared.fine]}))["cells"]
     return {**facts, "errors": shared._report(), "table": {"csv": f"{place}.csv", "parquet": f"{place}.parquet"}, "card": dict(card)}
 
 

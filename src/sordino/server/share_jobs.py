@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import OrderedDict
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -21,12 +22,12 @@ from sordino.server.datasets import House, PlannedQuestion
 from sordino.server.problem import Refusal
 from sordino.server.release_request import Desk, Errand, PaidAnswer, Wish
 from sordino.server.shared_question import ShareWords
+from sordino.session.execute import rehearse
 
 __all__ = ["ShareJob", "ShareJobs", "Standing"]
 
 KEPT = 1_000  # jobs that are remembered beside the book; it knows what was charged and sealed for ever
 ALMOST = 0.99
-SOON = 0.5  # seconds
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,9 @@ class ShareJobs:
     def __init__(self, house: House, desk: Desk, clock: Clock, patience: float) -> None:
         self._house, self._desk, self._clock, self._patience = house, desk, clock, patience
         self._jobs: OrderedDict[str, _Underway] = OrderedDict()
+        self._heard: OrderedDict[str, float] = OrderedDict()  # when jobs of other processes were first asked about here
+        self._held: dict[AsyncExitStack, asyncio.TimerHandle] = {}  # promises that other processes know of
+        self._closing: set[asyncio.Future[None]] = set()
 
     def errand(self, person: Person, job: ShareJob, reason: str = "") -> Errand:
         """The job as the desk pays it. Reads nothing."""
@@ -100,14 +104,32 @@ class ShareJobs:
         errand.query.table.budget.admit(plan.cost, analyst=errand.analyst)
         return seconds
 
-    def start(self, errand: Errand, seconds: float) -> None:
+    async def hold(self, errand: Errand) -> AsyncExitStack:
+        """Before a promise leaves, every process of this server knows of it; until its work is over, or never began."""
+        held = AsyncExitStack()
+        await held.enter_async_context(self._desk.promised(errand.analyst))
+        self._held[held] = asyncio.get_running_loop().call_later(self._patience, self._let_go, held)
+        return held
+
+    def _let_go(self, held: AsyncExitStack) -> None:
+        if (late := self._held.pop(held, None)) is not None:
+            late.cancel()
+        done = asyncio.ensure_future(held.aclose())
+        self._closing.add(done)
+        done.add_done_callback(self._closing.discard)
+
+    def start(self, errand: Errand, seconds: float, held: AsyncExitStack) -> None:
         """Set out. A job that is on its way is not begun again."""
         known = self._jobs.get(errand.place)
         if known is not None and not known.task.done():
+            self._let_go(held)
             return
+        if (late := self._held.get(held)) is not None:
+            late.cancel()
         task = self._desk.begin(errand)
         self._jobs[errand.place] = _Underway(task, self._clock.now(), seconds)
         task.add_done_callback(lambda done: self._settled(errand.place, done))
+        task.add_done_callback(lambda _: self._let_go(held))
         while len(self._jobs) > KEPT and next(iter(self._jobs.values())).task.done():
             self._jobs.popitem(last=False)
 
@@ -130,16 +152,30 @@ class ShareJobs:
                 raise found
             assert isinstance(found, PaidAnswer)
             return found
-        known: PaidAnswer | None = None
-        for pause in (0.0, SOON if self._desk.several else 0.0):  # another process may be about to begin what it has promised
-            if known is None:
-                await asyncio.sleep(pause)
-                await self._desk.elsewhere(errand.analyst)
-                known = await asyncio.get_running_loop().run_in_executor(None, self._in_the_book, errand)
+        began, known = self._clock.now(), None
+        try:
+            async with asyncio.timeout(self._patience if self._desk.several else None):
+                for wait in (self._desk.elsewhere, self._desk.kept):  # another process may be at it, or about to begin what it has promised
+                    if known is None:
+                        await wait(errand.analyst)
+                        known = await asyncio.get_running_loop().run_in_executor(None, self._in_the_book, errand)
+        except TimeoutError:
+            seconds = await asyncio.get_running_loop().run_in_executor(None, self._seconds, errand)
+            begun = self._heard.setdefault(errand.place, began)
+            while len(self._heard) > KEPT:
+                self._heard.popitem(last=False)
+            return Standing(round(min(ALMOST, (self._clock.now() - begun) / seconds), 3) if seconds else ALMOST, seconds)
         if known is None:
             what = "this job was not begun, or the server was stopped before its charge; nothing was spent."
             raise Refusal(404, "SRD-505", what, "Send it again with the same Idempotency-Key.")
         return known
+
+    @staticmethod
+    def _seconds(errand: Errand) -> float:
+        """What a promise of it says, from public facts."""
+        plan = errand.rules.priced(errand.query, errand.wish)
+        rehearse(plan)
+        return errand.rules.deadlines.of(plan, errand.query.table)
 
     @staticmethod
     def _in_the_book(errand: Errand) -> PaidAnswer | None:

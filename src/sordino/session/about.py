@@ -31,6 +31,8 @@ def about_release(release: Release, kind: str = "noise") -> str:
     facts = release.card
     if not isinstance(facts.get("question"), Mapping):
         return ""
+    if "statistics" not in facts["question"]:  # a shared table says itself what it is
+        return str(facts.get("a table of nobody", ""))
     source = release.base or release  # what was computed afterwards is said at the end
     bars = {name: _bar(source, name) for name in source.names}
     if set(release.drawn) == set(release.names):  # ends that were drawn for a level and a kind

@@ -235,24 +235,35 @@ class TableVerbs(Verbs["Query"]):
 
         return MomentsQuery(self._ask(statistics.gram(list(columns))))
 
-    def sharing(self, **options: Any) -> Sharing:
+    def sharing(
+        self, *, columns: Sequence[str] | None = None, method: str = "adaptive", workload: Any = None, bins: Any = None,
+        weight: str | None = None, target: str | None = None, rows: int | None = None, forbid: Sequence[str] = (),
+        rounds: int | None = None,
+    ) -> Sharing:  # fmt: skip
         """A table of nobody to share, before it is paid for: `.preview()` says what each price buys. Options are those of `share`."""
         from sordino.session.sharing import sharing
 
-        return sharing(self._rows(), **options)
+        return sharing(self._rows(), columns=columns, method=method, workload=workload, bins=bins, weight=weight, target=target, rows=rows,
+                       forbid=forbid, rounds=rounds)  # fmt: skip
 
     def share(
-        self, *, epsilon: Any = None, delta: Any = None, rho: Any = None, fresh: bool = False, analyst: str | None = None,
-        request: str | None = None, progress: Callable[[float], None] | None = None, **options: Any,
+        self, *, epsilon: Any = None, delta: Any = None, columns: Sequence[str] | None = None, method: str = "adaptive",
+        workload: Any = None, bins: Any = None, weight: str | None = None, target: str | None = None, rows: int | None = None,
+        forbid: Sequence[str] = (), rounds: int | None = None, rho: Any = None, fresh: bool = False, analyst: str | None = None,
+        request: str | None = None, progress: Callable[[float], None] | None = None,
     ) -> Shared:  # fmt: skip
         """A table of nobody that resembles this one, with a paid error for every pair and triple of its columns; one charge.
 
         columns= names those to share (all), method= is "adaptive", "tree" (a second) or "given", workload= the sets that matter (2: all
         pairs), target= a column to be predicted, bins= cells of numbers, weight= "person" or "row", rows= how many, forbid= conditions
-        no row fulfils.
+        no row fulfils. On a terminal a bar shows how far the public schedule is; progress= is told instead.
         """
-        asked = self.sharing(**options)
-        return asked.release(epsilon=epsilon, delta=delta, rho=rho, fresh=fresh, analyst=analyst, request=request, progress=progress)
+        from sordino.session.progress import bar
+
+        asked = self.sharing(columns=columns, method=method, workload=workload, bins=bins, weight=weight, target=target, rows=rows,
+                             forbid=forbid, rounds=rounds)  # fmt: skip
+        with bar("charged; measuring", progress) as tell:
+            return asked.release(epsilon=epsilon, delta=delta, rho=rho, fresh=fresh, analyst=analyst, request=request, progress=tell)
 
     def apply(
         self,
