@@ -8,7 +8,7 @@ import pytest
 import sordino as sd
 from sordino.errors import QueryError
 from sordino.schema.column import Column
-from sordino.session.sampling import Population, Sample
+from sordino.session.sampling import Population, sample
 from sordino.statistics import median
 from sordino.summaries.totals import Rows
 
@@ -115,7 +115,7 @@ def test_a_population_goes_through_its_quantiles():
 
 def test_a_sample_answers_as_an_engine_would():
     column = Column("x", "int", (0, 100))
-    sample = Sample.of("x", column.grid(), np.array([5.0, 200.0, -3.0, 7.5]))
-    assert next(sample.ask(Rows("x"))).values.tolist() == [0, 5, 7, 100]
+    table = sample("x", column.grid(), np.array([5.0, 200.0, -3.0, 7.5]))
+    assert next(table.ask(Rows("x"))).values.tolist() == [0, 5, 7, 100]
     with pytest.raises(QueryError):
-        sample.ask(median("x"))
+        table.ask(median("x"))

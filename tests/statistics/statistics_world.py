@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -13,10 +13,10 @@ import numpy as np
 from sordino.privacy.discrete import ArgMax, Bernoulli, Categorical, DiscreteLaplace
 from sordino.privacy.law import Placed
 from sordino.privacy.relation import PrivacyUnit
-from sordino.schema.column import Column, coarse_shift
+from sordino.schema.column import Column
 from sordino.statistics.port import Context
-from sordino.summaries.request import Window
-from sordino.summaries.totals import Clipped, GroupTotals, Item, Middles, Ranks, Rows, Sorted, Totals, middle, rank_window
+from sordino.summaries.array_table import ArrayColumn, ArrayTable
+from sordino.summaries.totals import Item
 
 __all__ = ["HUGE", "SMALL", "Copies", "World", "context", "income", "pinned", "seeded"]
 
@@ -50,61 +50,23 @@ class World:
     def members(self, key: tuple[Any, ...]) -> list[int]:
         return [i for i in range(self.size) if self.group is None or self.group[i] == key]
 
-    def item(self, item: Item, rows: list[int]) -> int:
-        if item.what == "counted":
-            return sum(self.counted[item.index][i] for i in rows)
-        if item.what == "units":
-            assert self.person is not None
-            return len({self.person[i] for i in rows})
-        if item.column is None:
-            return len(rows)
-        x = [v for i in rows if (v := self.values[item.column][i]) is not None]
-        shift = coarse_shift(self.columns[item.column].grid())
-        made: dict[str, Callable[[], int]] = {
-            "rows": lambda: len(x),
-            "sum": lambda: sum(x),
-            "coarse": lambda: sum(v >> shift for v in x),
-            "squares": lambda: sum((v >> shift) ** 2 for v in x),
+    @property
+    def table(self) -> ArrayTable:
+        cells = [self.members(key) for key in self.keys()]
+        columns = {
+            name: ArrayColumn.of(self.columns[name].grid().width, [[v for i in rows if (v := x[i]) is not None] for rows in cells])
+            for name, x in self.values.items()
+            if self.columns[name].number
         }
-        return made[item.what]()
+        counts = {Item("rows"): [len(rows) for rows in cells]}
+        counts |= {Item("counted", None, i): [sum(true[row] for row in rows) for rows in cells] for i, true in enumerate(self.counted)}
+        if self.person is not None:
+            counts[Item("units")] = [len({self.person[i] for i in rows}) for rows in cells]
+        return ArrayTable(self.keys(), columns, counts)
 
     def ask(self, request: Any) -> Any:
         self.asked.append(request)
-        if isinstance(request, Totals):
-            keys = self.keys()
-            cells = [self.members(key) for key in keys]
-            return GroupTotals(keys, {i: np.array([self.item(i, rows) for rows in cells], object) for i in request.items})
-        if isinstance(request, Clipped):
-            return self.clipped(request)
-        if isinstance(request, Ranks):
-            return self.windows(request)
-        return self.columns_of(request)
-
-    def values_of(self, column: str, key: tuple[Any, ...]) -> list[int]:
-        return sorted(v for i in self.members(key) if (v := self.values[column][i]) is not None)
-
-    def clipped(self, request: Clipped) -> GroupTotals:
-        keys = self.keys() if request.keys is None else request.keys
-        x = [self.values_of(request.column, key) for key in keys]
-        sums = [sum(min(max(v, low), high) for v in values) for values, (low, high) in zip(x, request.limits, strict=True)]
-        moved = [sum(v < low or v > high for v in values) for values, (low, high) in zip(x, request.limits, strict=True)]
-        found = zip(request.items, ([len(values) for values in x], sums, moved), strict=True)
-        return GroupTotals(keys, {item: np.array(cells, object) for item, cells in found})
-
-    def columns_of(self, request: Middles | Rows) -> Iterator[Any]:
-        width = self.columns[request.column].grid().width
-        for place, key in enumerate(request.keys if request.keys is not None else self.keys()):
-            x = np.array(self.values_of(request.column, key), np.int64)
-            if isinstance(request, Middles):
-                yield middle(x, request.kept[place], request.radius, width)
-            else:
-                yield Sorted(x[: request.most], min(len(x), request.most))
-
-    def windows(self, request: Ranks) -> Iterator[tuple[Window, ...]]:
-        width = self.columns[request.column].grid().width
-        for key in request.keys if request.keys is not None else self.keys():
-            x = np.sort(np.array([v for i in self.members(key) if (v := self.values[request.column][i]) is not None], np.int64))
-            yield tuple(rank_window(x, q, request.radius, 0, width) for q in request.q)
+        return self.table.ask(request)
 
 
 @dataclass
@@ -119,17 +81,10 @@ class Copies:
         return tuple((i,) for i in range(self.number))
 
     def ask(self, request: Any) -> Any:
-        if isinstance(request, Totals):
-            one = self.world.ask(request)
-            return GroupTotals(self.groups, {i: np.array([v[0]] * self.number, object) for i, v in one.values.items()})
-        if isinstance(request, Clipped):
-            many = [self.world.clipped(replace(request, limits=(limit,), keys=None)) for limit in request.limits]
-            return GroupTotals(self.groups, {i: np.array([one.values[i][0] for one in many], object) for i in many[0].values})
-        if isinstance(request, Middles):
-            return (next(self.world.columns_of(replace(request, kept=(kept,), keys=None))) for kept in request.kept)
-        if isinstance(request, Rows):
-            return iter([next(self.world.columns_of(replace(request, keys=None)))] * self.number)
-        return iter([next(self.world.windows(replace(request, keys=None)))] * self.number)
+        one = self.world.table
+        columns = {name: replace(column, values=column.values * self.number) for name, column in one.columns.items()}
+        counts = {item: [*cells] * self.number for item, cells in one.counts.items()}
+        return ArrayTable(self.groups, columns, counts).ask(request)
 
 
 def context(

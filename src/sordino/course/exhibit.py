@@ -19,8 +19,9 @@ from sordino.mechanisms import BoostedRegression
 from sordino.noise import draw
 from sordino.pictures import Picture, lines
 from sordino.sensitivity.influence import huber, least_squares, location
+from sordino.summaries.array_table import ArrayTable
 from sordino.summaries.moment import ONE
-from sordino.summaries.product import answer, quantised
+from sordino.summaries.product import quantised
 
 __all__ = ["Exhibit", "efficiency", "influence", "leverage", "plug_in", "plug_in_tables"]
 
@@ -147,9 +148,5 @@ def _located(rows: Floats, mechanism: BoostedRegression, width: float) -> tuple[
     """The private and the plain Huber location of one table."""
     cells = quantised(rows, -width / 2, width / 2)
     table = np.column_stack([np.full(len(cells), float(ONE)), cells])
-
-    def ask(request: Any) -> Any:
-        return answer(table, request)
-
-    line = mechanism.release(ask, draw)
+    line = mechanism.release(ArrayTable(coordinates=(table,)).ask, draw)
     return line.theta[0] * width / 2, float(location(rows, huber(float(mechanism.clip))).theta[0])

@@ -15,12 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino.errors import QueryError
 from sordino.models.box import Box, as_numbers
 from sordino.schema.frame import Frame
+from sordino.summaries.array_table import ArrayTable
 from sordino.summaries.moment import ONE
-from sordino.summaries.product import Asked, answer, quantised
-from sordino.summaries.records import Records, of_coordinates
+from sordino.summaries.product import quantised
 from sordino.summaries.request import Request, Window
 from sordino.summaries.totals import rank_window
 
@@ -163,12 +162,8 @@ class BoundedRows:
     salt: int
 
     def ask(self, request: Any) -> Any:
-        if isinstance(request, Asked):
-            return answer(self.rows, request)
-        if isinstance(request, Records):
-            return of_coordinates(self.rows)
-        if isinstance(request, Pairs | LeftOver):
-            whole = self.rows[~np.isnan(self.rows).any(axis=1)]
-            x, y = whole[:, 1], whole[:, -1]
-            return slopes(x, y, request, self.salt) if isinstance(request, Pairs) else left_over(x, y, request)
-        raise QueryError("SRD-106", f"rows in memory do not answer {type(request).__name__}.", "Ask for sums or slopes.")
+        if not isinstance(request, Pairs | LeftOver):
+            return ArrayTable(coordinates=(self.rows,)).ask(request)
+        whole = self.rows[~np.isnan(self.rows).any(axis=1)]
+        x, y = whole[:, 1], whole[:, -1]
+        return slopes(x, y, request, self.salt) if isinstance(request, Pairs) else left_over(x, y, request)

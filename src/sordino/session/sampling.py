@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sordino.errors import QueryError
 from sordino.noise import draw
 from sordino.privacy.families import GaussianLaw
-from sordino.schema.column import Grid, coarse_shift
+from sordino.schema.column import Grid
 from sordino.statistics import iqr, quantiles, std
 from sordino.statistics.column_mean import Mean
 from sordino.statistics.column_quantile import Quantile, Quantiles
@@ -26,12 +26,13 @@ from sordino.statistics.reach import grid_of
 from sordino.statistics.regression import Regression
 from sordino.statistics.robust import MEstimate, Trimmed
 from sordino.statistics.row_count import Count
-from sordino.summaries.totals import Clipped, GroupTotals, Item, Middles, Ranks, Rows, Sorted, Totals, middle, rank_window
+from sordino.summaries.array_table import ArrayColumn, ArrayTable
+from sordino.summaries.totals import Item
 
 if TYPE_CHECKING:
     from sordino.session.release import Release
 
-__all__ = ["Population", "Sample", "simulated", "total"]
+__all__ = ["Population", "sample", "simulated", "total"]
 
 Floats = NDArray[np.float64]
 Steps = NDArray[np.int64]
@@ -64,50 +65,12 @@ class Population:
         return self.at(ndtri((np.arange(rows) + 0.5) / rows))
 
 
-@dataclass(frozen=True, eq=False)
-class Sample:
+def sample(column: str, grid: Grid, x: Floats) -> ArrayTable:
     """One column without groups."""
-
-    column: str
-    grid: Grid
-    steps: Steps  # in rising order
-
-    @classmethod
-    def of(cls, column: str, grid: Grid, x: Floats) -> Sample:
-        low, high = float(grid.low * grid.step), float(grid.high * grid.step)
-        whole = np.floor(np.clip(x, low, high) / float(grid.step)).astype(np.int64) - grid.low
-        return cls(column, grid, np.sort(np.clip(whole, 0, grid.width)))
-
-    def ask(self, request: Any) -> Any:
-        match request:
-            case Ranks():
-                return iter([tuple(rank_window(self.steps, q, request.radius, 0, self.grid.width) for q in request.q)])
-            case Middles():
-                return iter([middle(self.steps, kept, request.radius, self.grid.width) for kept in request.kept])
-            case Rows():
-                return iter([Sorted(self.steps[: request.most], min(len(self.steps), request.most))])
-            case Clipped():
-                low, high = request.limits[0]
-                rows, total, moved = request.items
-                found = self._totals(np.clip(self.steps, low, high), (rows, total))
-                beyond = np.array([int(((self.steps < low) | (self.steps > high)).sum())], object)
-                return GroupTotals(found.keys, {**found.values, moved: beyond})
-            case Totals():
-                return self._totals(self.steps, request.items)
-        raise QueryError("SRD-106", f"a sample does not answer {type(request).__name__}.", "Ask for another statistic.")
-
-    def _totals(self, steps: Steps, items: Sequence[Item]) -> GroupTotals:
-        """Sums of Python integers: no sum is too large."""
-
-        def one(what: str) -> int:
-            if what == "sum":
-                return sum(steps.tolist())
-            if what in ("coarse", "squares"):
-                coarse = (steps >> coarse_shift(self.grid)).tolist()
-                return sum(coarse) if what == "coarse" else sum(v * v for v in coarse)
-            return len(steps)
-
-        return GroupTotals(((),), {item: np.array([one(item.what)], object) for item in items})
+    low, high = float(grid.low * grid.step), float(grid.high * grid.step)
+    whole = np.floor(np.clip(x, low, high) / float(grid.step)).astype(np.int64) - grid.low
+    rows = ArrayColumn.of(grid.width, [np.clip(whole, 0, grid.width)])
+    return ArrayTable(columns={column: rows}, counts={Item("rows"): [len(x)], Item("units"): [len(x)]})
 
 
 TRUTH = Fraction(10**6)  # at this price an answer is that of the rows
@@ -164,7 +127,7 @@ def simulated(release: Release) -> tuple[Floats, tuple[float, float]]:
     exact, grid = _noiseless(query, asked), grid_of(plan.context, asked.column)
 
     def answers(step: Any, x: Floats) -> Floats:
-        return np.array(step.release(Sample.of(asked.column, grid, x).ask, draw, None)[0].value, float)
+        return np.array(step.release(sample(asked.column, grid, x).ask, draw, None)[0].value, float)
 
     even, few = population.even(min(rows, MANY)), min(rows, FEW)
     truth = answers(exact, even)

@@ -6,6 +6,7 @@ A table of no rows: what a conversation is rehearsed with before anything is cha
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
@@ -35,11 +36,11 @@ from sordino.statistics.budget_split import THRIFTY
 from sordino.statistics.ends import IntervalStep
 from sordino.statistics.grouping_sets import SetsStep
 from sordino.statistics.port import Groups
-from sordino.summaries import Draw, KeyWeights, Tally
-from sordino.summaries.marginal import Crossed, Marginals
-from sordino.summaries.moment import Gradient, Gram, Lengths, Outer, Products, Sizes, Slope
-from sordino.summaries.records import Matrix, Records
-from sordino.summaries.totals import Clipped, GroupTotals, Middles, Ranks, Rows, Sorted, Totals, middle, rank_window
+from sordino.summaries import Draw
+from sordino.summaries.array_table import ArrayColumn, ArrayTable
+from sordino.summaries.moment import Gradient, Gram, Lengths, Outer
+from sordino.summaries.records import Records
+from sordino.summaries.totals import Clipped, Middles, Ranks, Rows
 
 if TYPE_CHECKING:
     from sordino.session.table import Table
@@ -56,35 +57,22 @@ class Nobody:
 
     def ask(self, request: Any) -> Any:
         self.heard.append(request)
-        if isinstance(request, Totals):
-            groups = () if self.frame.by else ((),)
-            return GroupTotals(groups, {item: np.zeros(len(groups), np.int64) for item in request.items})
-        if isinstance(request, KeyWeights):
-            return Tally((), np.zeros(0, np.int64))
-        if isinstance(request, Clipped):
-            keys = request.keys if request.keys is not None else ((),)
-            return GroupTotals(keys, {item: np.zeros(len(keys), np.int64) for item in request.items})
-        if isinstance(request, Ranks | Middles):
-            width = next(column for column in self.frame.columns if column.name == request.column).grid().width
-            nothing = np.empty(0, np.int64)
-            if isinstance(request, Middles):
-                return iter([middle(nothing, kept, request.radius, width) for kept in request.kept])
-            return iter([tuple(rank_window(nothing, q, request.radius, 0, width) for q in request.q)])
-        if isinstance(request, Rows):
-            return iter([Sorted(np.empty(0, np.int64), 0)])
-        if isinstance(request, Marginals):
-            return Crossed(tuple(np.zeros(request.shape(chosen), np.int64) for chosen in request.sets))
-        if isinstance(request, Records):
-            return iter([Matrix(np.empty((0, len(request.columns)), np.int64), 0, np.empty(0, np.int64))])
-        if isinstance(request, Gram | Gradient | Lengths | Outer):
-            groups, size = (() if self.frame.by else ((),)), request.size if isinstance(request, Gradient | Outer) else len(request.terms)
-            if isinstance(request, Lengths):
-                return Sizes(groups, np.zeros((len(groups), len(request.edges) + 1), object))
-            if isinstance(request, Gram | Outer):
-                return Products(groups, np.zeros((len(groups), size, size), object))
-            cells = request.octaves + 1 if request.octaves else 0
-            return Slope(groups, np.zeros((len(groups), size), object), np.zeros((len(groups), cells), object))
-        raise QueryError("SRD-106", f"an engine does not answer {type(request).__name__}.", "Ask for another statistic.")
+        groups = 0 if self.frame.by else 1
+        match request:
+            case Middles():
+                return self._table(len(request.kept)).ask(replace(request, keys=None))
+            case Ranks() | Rows():
+                return self._table(1).ask(replace(request, keys=None))
+            case Records():
+                return self._table(1, len(request.columns)).ask(request)
+            case Gram() | Gradient() | Lengths() | Outer():
+                return self._table(groups, len(request.terms)).ask(request)
+        return self._table(1 if isinstance(request, Clipped) else groups).ask(request)
+
+    def _table(self, groups: int, terms: int = 0) -> ArrayTable:
+        nothing = (np.empty(0, np.int64),) * groups
+        columns = {column.name: ArrayColumn(column.grid().width, nothing) for column in self.frame.columns if column.bounds is not None}
+        return ArrayTable(((),) * groups, columns, defaultdict(lambda: [0] * groups), (np.empty((0, terms + 1)),) * groups)
 
 
 MOST_INSIDE = 100_000  # cells of the columns of named keys
