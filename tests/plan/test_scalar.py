@@ -66,3 +66,11 @@ def test_a_filter_sets_the_bounds_of_a_persons_total() -> None:
         data.sql(f"SELECT AVG(s) FROM {inner} x")
     assert data.sql(f"SELECT AVG(s) FROM {inner} x WHERE s < 500").asked.narrowed["s"].bounds == (0, 500)
     assert data.sql(f"SELECT n, COUNT(*) FROM {inner} x WHERE n <= 20 GROUP BY n").release(epsilon=50).to_dict()["n"] == list(range(1, 21))
+
+
+def test_top_is_a_limit_after_select_and_a_name_elsewhere() -> None:
+    table = sd.table({"top": [1, 2, 3] * 10, "ward": ["x", "y", "z"] * 10}, columns={"top": {"type": "int", "bounds": (0, 5)}},
+                     keys={"ward": ["x", "y", "z"]}, budget=sd.Budget(epsilon=100), ledger=":memory:")  # fmt: skip
+    assert len(table.sql("SELECT TOP 2 ward, COUNT(*) AS n FROM t GROUP BY ward ORDER BY n DESC").release(epsilon=1).to_dict()["n"]) == 2
+    assert table.sql("SELECT top, COUNT(*) AS n FROM t GROUP BY top").release(epsilon=1).to_dict()["top"] == list(range(6))
+    assert table.sql("SELECT SUM(t.top) AS top FROM t WHERE top > 1").release(epsilon=1).to_dict()["top"]

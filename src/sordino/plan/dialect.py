@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from sqlglot import TokenType, exp
+from sqlglot import Token, TokenType, exp
 from sqlglot.dialects.duckdb import DuckDB
 
 from sordino.schema.value import as_day, as_moment
@@ -151,12 +151,16 @@ class _Words(DuckDB.Parser):  # type: ignore[misc,valid-type]
     }  # fmt: skip
 
 
-class _Tokens(DuckDB.Tokenizer):
-    KEYWORDS = {**DuckDB.Tokenizer.KEYWORDS, "TOP": TokenType.TOP}
-
-
 class Spoken(DuckDB):
     """DuckDB's SQL, with the words above."""
 
     Parser = _Words
-    Tokenizer = _Tokens
+
+    def tokenize(self, sql: str, opt: Any = None) -> list[Token]:
+        """The words of a text; TOP is one of SELECT TOP 10, and a name elsewhere."""
+        words = super().tokenize(sql, opt)
+        for select, word, number in zip(words, words[1:], words[2:], strict=False):
+            named = word.token_type == TokenType.VAR and word.text.upper() == "TOP" and select.token_type == TokenType.SELECT
+            if named and number.token_type == TokenType.NUMBER:
+                word.token_type = TokenType.TOP
+        return words
