@@ -59,7 +59,7 @@ def test_an_answer_has_a_picture_for_every_statistic_files_copies_and_a_card_wit
     id, plan = paid(rich, token, BOTH, "k", epsilon="4")
     browser = Browser(rich, token)
     page = browser.get(f"/releases/{id}", plan=plan).text
-    assert page.count("<svg") == 2
+    assert (page.count("<figure"), page.count("<svg")) == (2, 4), "each for wide and for narrow paper"
     assert page.index('class="about"') < page.index("<h1>"), "what it is about comes first"
     assert "Do the differences survive the noise?" in page
     card = page[page.index("Claim card</h2>") :]
