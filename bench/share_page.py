@@ -6,13 +6,14 @@ from typing import Any
 
 HEAD = """# Shared tables beside peers
 
-All figures are of one command, `python bench/share.py {words}`. It keeps what it has measured and goes on where it was stopped; the last
-column names the commit each line was measured on. Total variation (TV) is the mean over all columns, pairs and triples, to the rows that
-were shared (80% of each table); AUC is gradient boosting trained on the made-up rows and judged by the real rows that were held back;
-seconds are of the processor, beside other work on the same machine. Every line is the mean over its seeds. All at delta 1e-6. Peers are at
-epsilon 1, with their own defaults; values that they answer and nobody listed count as the most common one of their column. "round" and
-"sample" are two ways in which opendp makes rows of one model. Each peer may take {limit:,} processor seconds for a table; the slow ones
-(AIM) are asked once, on RAND health as often as the hours of the run allow.
+Figures of `python bench/share.py {words}`, cell by cell: what this command, or a part of it (`--parts`, `--tables`), has measured before
+is not measured again. The last column names the commit each line was measured on. Total variation (TV) is the mean over all columns,
+pairs and triples, to the rows that were shared (80% of each table); AUC is gradient boosting trained on the made-up rows and judged by
+the real rows that were held back; seconds are of the processor, beside other work on the same machine. Every line is the mean over its
+seeds. All at delta 1e-6. Peers are at epsilon 1, with their own defaults; values that they answer and nobody listed count as the most
+common one of their column. "round" and "sample" are two ways in which opendp makes rows of one model. Each peer may take {limit:,}
+processor seconds for a table; which of them are asked, and how often, ends with the hours of the run: the quick ones (MST) first, then
+the slow ones (AIM), then both again. That a table was not there in time says nothing about a peer.
 """
 TITLES = "| | seeds | TV1 | TV2 | TV3 | AUC | seconds | triples covered | commit |"
 

@@ -207,6 +207,8 @@ def test_private_categories_are_named_first_and_the_rest_is_other():
         assert {"north", "south", "west"} <= set(found.to_dict()["town"])
         assert found.cost.delta <= 1e-5
         assert found.cost.epsilon <= 3
+        ruled = held.share(epsilon=3, delta=1e-5, columns=["town", "sex"], forbid=["sex = 'm'"]).to_dict()
+        assert "m" not in ruled["sex"]
 
 
 def test_rules_bins_and_rows_are_declared(table):

@@ -366,7 +366,8 @@ def sharing(
     rules = tuple(query.table._condition(text) for text in forbid)
     sets = _workload(workload, wanted, target, method)
     found = Sharing(query, tuple(known[name] for name in wanted), method, sets, bins, many, target, rows, rules, rounds)
-    forbidden(rules, tuple(c for c in found.cells if c is not None), {c.column.name: i for i, c in enumerate(found.cells) if c is not None})
+    public = tuple(cells for cells in found.cells if cells is not None)
+    forbidden(rules, public, {cells.column.name: i for i, cells in enumerate(public)})
     return found
 
 
