@@ -65,6 +65,16 @@ def test_a_histogram_is_a_call_with_bins_between_the_declared_bounds():
             said(f"table=t&{wrong}").text(COLUMNS)
 
 
+def test_a_limit_to_be_drawn_is_a_call_of_its_own():
+    built = BuiltQuestion("t", (BuiltStatistic("row_limit"),), (BuiltFilter("age", "<", "60"),), ("sex",))
+    text = built.text(COLUMNS, "patient")
+    assert '"ask": {"verb": "row_limit"}' in text
+    assert unbuilt(text) == built
+    for wrong in ("statistic=row_limit&statistic=count", "statistic=count&statistic=row_limit&limit_rows=1"):
+        with pytest.raises(QueryError, match="on its own"):
+            said(f"table=t&{wrong}").text(COLUMNS, "patient")
+
+
 def test_limits_make_a_call_of_several_statistics_which_comes_back_as_fields():
     built = said(
         "table=t&statistic=count&statistic=quantile&of=&of=age&share=&share=0.9&by=sex&column=age&is=>&value=3&limit_rows=1&limit_groups="

@@ -11,6 +11,7 @@ from sordino.errors import QueryError, SordinoError
 from sordino.remote.wording import VERBS, RemoteAsked, Words
 from sordino.server.wire import CallBody, asked, is_call
 from sordino.session.open_dataset import open_dataset
+from sordino.session.private_limit import cap_question
 
 from .hall import write
 
@@ -39,6 +40,7 @@ SAID = {
     "histogram": lambda t: t.histogram("age", bins=[0, 30, 60, 120]),
     "regress": lambda t: t.regress("cost ~ age"),
     "m_regress": lambda t: t.m_regress("cost ~ age", psi="tukey"),
+    "row_limit": lambda t: t.where("age > 30").group_by("sex").row_limit(),
 }
 TOGETHER = lambda t: t.group_by("sex").agg(  # noqa: E731
     n=sd.count(), people=sd.count_units(), s=sd.sum("age"), a=sd.mean("age"), m=sd.median("cost"), q=sd.quantile("cost", 0.9),
@@ -155,3 +157,15 @@ def test_a_narrower_question_is_said_from_afar_as_at_home(opened):
         from_afar(opened, lambda t: t.limit(rows=10_000).count())
     with pytest.raises(QueryError, match="no word for limits"):
         Words(RemoteAsked("admissions"), lambda said: said).limit(rows=1).agg(n="COUNT(*)")
+
+
+def test_a_limit_is_drawn_from_afar_as_a_question_of_its_own(opened):
+    with pytest.raises(QueryError, match="row_limit"):
+        Words(RemoteAsked("admissions"), lambda said: said).limit(rows="private")
+    table = opened.tables["admissions"].group_by("sex")
+    drawn = from_afar(opened, lambda t: t.group_by("sex").row_limit())
+    assert drawn.key() == cap_question(table.limit(rows="private").count()).key()
+    cap = drawn.release(epsilon="0.2")
+    assert 1 <= cap.value <= 4
+    found = table.limit(rows="private").count().release(epsilon="0.5")
+    assert f"at most {cap.value} admissions of one patient (a limit drawn" in found.about, "drawn from afar"

@@ -39,6 +39,8 @@ CALLS = [
     {"table": "admissions", "ask": {"verb": "trimmed_mean", "given": ["cost"], "named": {"trim": "0.1"}}},
     {"table": "admissions", "where": ["age >= 18"], "ask": {"verb": "histogram", "given": ["age"], "named": {"bins": [0, 18, 65, 120]}}},
     {"table": "admissions", "by": ["sex"], "agg": {"n": {"verb": "count"}, "m": {"verb": "median", "given": ["cost"]}}},
+    {"table": "admissions", "by": ["sex"], "ask": {"verb": "row_limit"}},
+    {"table": "admissions", "by": ["sex"], "limit": {"rows": 2}, "ask": {"verb": "count"}},
 ]
 SHARED = [{"table": "admissions", "columns": ["age", "sex", "cost"]}, {"table": "admissions", "columns": ["age", "sex"], "method": "tree"}]
 SLOW = (5, 6, 7)  # their previews are simulated for seconds, on public rows

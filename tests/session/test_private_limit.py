@@ -59,6 +59,26 @@ def test_the_drawn_limit_is_published_paid_once_and_reused():
         assert len(table.ledger.entries()) == 7, "other rows and groups have a limit of their own"
 
 
+@pytest.mark.parametrize("request_id", [None, "mine"])
+def test_after_an_end_between_the_two_charges_the_answer_costs_what_was_left(request_id):
+    with opened() as table:
+        asked = table.limit(rows="private").count()
+        cap_question(asked).release(epsilon="0.2", request=None if request_id is None else f"{request_id}:limit")  # then the process ended
+        found = asked.release(epsilon=1, request=request_id)
+        assert (found.cost.epsilon, table.budget.spent) == (0.8, 1.0)
+        assert asked.release(epsilon=1, request=request_id).id == found.id
+        table.limit(rows="private").sum("v").release(epsilon=1)
+        assert table.budget.spent == 2.0, "another question has a limit for nothing and its whole price"
+
+
+def test_the_limit_alone_is_a_question():
+    with opened() as table:
+        cap = table.where("v > 3").group_by("g").row_limit().release(epsilon="0.2")
+        assert cap.value in caps_to(10_000)
+        found = table.where("v > 3").group_by("g").limit(rows="private").count().release(epsilon=1)
+        assert f"at most {cap.value} rows" in found.about
+
+
 def test_prices_and_explanations_show_both_limits_and_read_nothing():
     with opened() as table:
         asked = table.limit(rows="private").count()

@@ -63,7 +63,7 @@ class RemoteAsked:
 
 
 HOME = ("compare", "gram")  # questions whose answers are computed with at home
-VERBS = tuple(name for name in vars(Verbs) if not name.startswith("_") and name not in HOME)
+VERBS = (*(name for name in vars(Verbs) if not name.startswith("_") and name not in HOME), "row_limit")
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,10 @@ class Words(Said):
         return self.grouping_sets(*chain.from_iterable(combinations(columns, size) for size in range(len(columns), -1, -1)))
 
     def limit(self, *, rows: int | None = None, groups: int | None = None, rows_per_group: int | None = None) -> Words:
-        """Count less of every person than declared, in this question."""
+        """Count less of every person than declared, in this question. A limit that fits is drawn by `row_limit()`."""
+        if isinstance(rows, str):
+            fix = "Draw it first: n = remote.table.row_limit().release(epsilon=0.2).value, then limit(rows=n)."
+            raise QueryError("SRD-208", "a server draws a limit as a question of its own.", fix)
         given = {"rows": rows, "groups": groups, "rows_per_group": rows_per_group}
         narrower = {**self.asked.limits, **{word: value for word, value in given.items() if value is not None}}
         return replace(self, asked=replace(self.asked, limits=narrower))

@@ -25,7 +25,7 @@ STATISTICS = {
     "count": "number of rows", "people": "number of people", "distinct": "number of different values", "mean": "mean",
     "sum": "sum", "median": "median", "quantile": "quantile", "std": "standard deviation", "variance": "variance", "min": "minimum",
     "max": "maximum", "mode": "most frequent value",
-    "histogram": "histogram",
+    "histogram": "histogram", "row_limit": "limit on rows that fits, drawn",
 }  # fmt: skip
 _SQL = {
     "count": "COUNT(*)", "people": "COUNT(DISTINCT {})", "distinct": "COUNT(DISTINCT {})", "sum": "SUM({})", "mean": "AVG({})",
@@ -46,6 +46,7 @@ _PARTS = {"expressions", "from_", "where", "group"}
 _PLAIN = re.compile(r"-?\d+(\.\d+)?")
 BINS = 10
 LIMITS = ("rows", "groups")
+ALONE = ("histogram", "row_limit")  # asked on their own
 MOST = 6  # rows of statistics, and of filters
 
 
@@ -64,7 +65,7 @@ class BuiltStatistic:
     def sql(self, unit: str | None) -> str:
         """As SQL says it."""
         if self.statistic not in _SQL:
-            raise QueryError("SRD-208", "a histogram is asked on its own.", "Leave the other statistics and the groups out.")
+            raise QueryError("SRD-208", f"a {STATISTICS[self.statistic]} is asked on its own.", "Leave the other statistics out.")
         if self.statistic == "people":
             if unit is None:
                 raise QueryError("SRD-208", "every row is a person here.", "Ask for the number of rows.")
@@ -171,6 +172,8 @@ class BuiltQuestion:
             return self._about_people(columns, conditions, unit)
         if self.statistics[0].statistic == "histogram":
             return self._histogram(columns, conditions)
+        if [item.statistic for item in self.statistics] == ["row_limit"]:
+            return replace(self, limit=())._call(conditions, {"ask": {"verb": "row_limit"}})
         labels = [item.statistic if len(self.statistics) == 1 else item.label for item in self.statistics]
         if self.limit:
             parts = {label: item.call(unit) for item, label in zip(self.statistics, labels, strict=True)}
@@ -180,7 +183,7 @@ class BuiltQuestion:
 
     def _about_people(self, columns: Sequence[Mapping[str, Any]], conditions: tuple[str, ...], unit: str | None) -> str:
         """Statistics of one number of each person: conditions choose rows before it is computed."""
-        if self.by or self.limit or any(item.statistic == "histogram" for item in self.statistics):
+        if self.by or self.limit or any(item.statistic in ALONE for item in self.statistics):
             what = "with one number for each person there are no groups, limits or histograms here."
             raise QueryError("SRD-208", what, "Leave them out, or write the statement as SQL.")
         source = self.person.source(self.table, unit, conditions, columns)
@@ -266,9 +269,10 @@ def _uncalled(text: str) -> BuiltQuestion | None:
         call = json.loads(text)
         if set(call) - {"ask", "agg", "table", "where", "by", "limit"}:
             return None
-        if "ask" in call and call["ask"]["verb"] != "histogram":
+        if "ask" in call and call["ask"]["verb"] not in ALONE:
             return None
-        asked = [BuiltStatistic("histogram", str(call["ask"]["given"][0]))] if "ask" in call else [_part(p) for p in call["agg"].values()]
+        given = [str(name) for name in call["ask"].get("given", ())[:1]] if "ask" in call else []
+        asked = [BuiltStatistic(call["ask"]["verb"], *given)] if "ask" in call else [_part(p) for p in call["agg"].values()]
         limit = tuple((word, int(call["limit"][word])) for word in LIMITS if word in call.get("limit", {}))
         by = tuple(map(str, call.get("by", ())))
         said = " AND ".join(f"({condition})" for condition in call.get("where", []))

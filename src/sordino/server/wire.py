@@ -41,7 +41,7 @@ __all__ = [
 Verb = Literal[
     "count", "count_units", "count_distinct", "counts", "sum", "mean", "means", "trimmed_mean", "winsorized_mean", "huber_mean",
     "m_estimate", "variance", "std", "median", "quantile", "quantiles", "iqr", "min", "max", "mode", "top_k", "histogram", "regress",
-    "logistic", "m_regress", "describe", "cdf",
+    "logistic", "m_regress", "describe", "cdf", "row_limit",
 ]  # fmt: skip
 Simple = Literal["count", "count_units", "count_distinct", "sum", "mean", "variance", "std", "median", "quantile", "min", "max", "mode"]
 Word = Annotated[str, Field(max_length=2_000)]

@@ -63,6 +63,8 @@ def released(query: Query, *, epsilon: Any = None, analyst: str | None = None, r
         found = None if paid is None or paid <= 0 or price.get("fresh") else asked.recall(paid)
         if found is not None:  # with its limit it cost as much
             return found.at(query.level).presented()
+        if paid is not None and _unanswered(query, cap, as_epsilon(epsilon), request):
+            epsilon = paid  # the limit of this price was paid, its answer was not
         return asked.release(epsilon=epsilon, analyst=analyst, request=request, **price)
     if epsilon is None:
         what = "the limit is not drawn yet, so an accuracy has no price."
@@ -79,6 +81,16 @@ def released(query: Query, *, epsilon: Any = None, analyst: str | None = None, r
         raise BudgetExceeded("SRD-301", what, "Give a smaller epsilon.")
     drawn = first.release(epsilon=whole * SHARE, analyst=analyst, request=None if request is None else f"{request}:limit")
     return limited(query, drawn).release(epsilon=rest, analyst=analyst, request=request, **price)
+
+
+def _unanswered(query: Query, cap: Release, whole: Fraction, request: str | None) -> bool:
+    """Whether this price was begun and the process ended between its two charges: under this request id, or as the last of the book."""
+    if cap.cost.exact.epsilon != whole * SHARE:
+        return False
+    book = query.table.ledger
+    if request is not None:
+        return book.find(f"{request}:limit") is not None
+    return book.entries()[-1].id == cap.id
 
 
 def _words(query: Query, epsilon: Fraction, delta: Any = None) -> tuple[str, ...]:

@@ -192,6 +192,15 @@ class TableVerbs(Verbs["Query"]):
         narrower = query.asked.limited(query.table.unit, rows=rows, groups=groups, rows_per_group=rows_per_group)
         return replace(query, asked=narrower)
 
+    def row_limit(self) -> Query:
+        """A limit on the rows of a person that fits these rows and groups, drawn: `n = visits.row_limit().release(epsilon=0.2).value`.
+
+        It is what limit(rows="private") draws first. Give it to limit(rows=n), also on a server, where the two are paid one by one.
+        """
+        from sordino.session.private_limit import cap_question
+
+        return cap_question(self.limit(rows="private").count())
+
     def rollup(self, *columns: str) -> Query:
         """By all of these columns, by all but the last, and so on to the total: counts and sums in one release that add up."""
         return self.grouping_sets(*(columns[:size] for size in range(len(columns), -1, -1)))
