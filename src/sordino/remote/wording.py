@@ -92,7 +92,7 @@ class Words(Said):
         """By every choice among these columns."""
         return self.grouping_sets(*chain.from_iterable(combinations(columns, size) for size in range(len(columns), -1, -1)))
 
-    def limit(self, *, rows: int | None = None, groups: int | None = None, rows_per_group: int | None = None) -> Words:
+    def limit(self, *, rows: Any = None, groups: int | None = None, rows_per_group: int | None = None) -> Words:
         """Count less of every person than declared, in this question. A limit that fits is drawn by `row_limit()`."""
         if isinstance(rows, str):
             fix = "Draw it first: n = remote.table.row_limit().release(epsilon=0.2).value, then limit(rows=n)."
