@@ -56,9 +56,13 @@ def opened(tmp_path_factory):
             yield found
 
 
+def words(ask):
+    return Words(RemoteAsked("admissions"), ask, lambda *_, **options: options)
+
+
 def from_afar(opened, say):
     """Through the words of a remote table and the JSON of a request."""
-    return say(Words(RemoteAsked("admissions"), lambda said: asked(opened, CallBody.model_validate_json(json.dumps(said.call)).text)))
+    return say(words(lambda said: asked(opened, CallBody.model_validate_json(json.dumps(said.call)).text)))
 
 
 def test_ranges_can_be_asked_for_from_afar(opened):
@@ -87,12 +91,12 @@ def test_several_statistics_from_afar_are_the_same_question(opened):
 
 
 def test_words_that_are_no_verbs_are_not_there(opened):
-    words = Words(RemoteAsked("t"), lambda said: said)
+    table = words(lambda said: said)
     for name in ("apply", "release", "engine", "_declared", "rows"):
         with pytest.raises(AttributeError):
-            getattr(words, name)
+            getattr(table, name)
     with pytest.raises(QueryError, match="SRD-208"):
-        words.agg(n=sd.count(), x=object())
+        table.agg(n=sd.count(), x=object())
 
 
 WRONG = [
@@ -156,12 +160,12 @@ def test_a_narrower_question_is_said_from_afar_as_at_home(opened):
     with pytest.raises(QueryError, match="narrower"):
         from_afar(opened, lambda t: t.limit(rows=10_000).count())
     with pytest.raises(QueryError, match="no word for limits"):
-        Words(RemoteAsked("admissions"), lambda said: said).limit(rows=1).agg(n="COUNT(*)")
+        words(lambda said: said).limit(rows=1).agg(n="COUNT(*)")
 
 
 def test_a_limit_is_drawn_from_afar_as_a_question_of_its_own(opened):
     with pytest.raises(QueryError, match="row_limit"):
-        Words(RemoteAsked("admissions"), lambda said: said).limit(rows="private")
+        words(lambda said: said).limit(rows="private")
     table = opened.tables["admissions"].group_by("sex")
     drawn = from_afar(opened, lambda t: t.group_by("sex").row_limit())
     assert drawn.key() == cap_question(table.limit(rows="private").count()).key()
