@@ -6,6 +6,7 @@ One server with small purses; every test asks its own questions, so that none de
 from __future__ import annotations
 
 import re
+import socket
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -14,6 +15,7 @@ from playwright.sync_api import expect
 
 from server.hall import write
 from server.process import Process
+from server.test_oidc import provider
 from sordino.server.auth import Tokens
 
 from .test_server_pages import LETTERS, enter, look
@@ -159,3 +161,26 @@ def test_a_link_survives_login_the_history_is_exported_and_the_api_is_shown_with
     answer = page.request.get(f"{served.url}/healthz")
     assert (answer.status, page.request.get(f"{served.url}/readyz").status) == (200, 200)
     assert "sordino_" in page.request.get(f"{served.url}/metrics").text()
+
+
+def test_one_of_a_group_logs_in_with_a_provider_and_a_stranger_is_turned_away(chromium, tmp_path, monkeypatch):
+    monkeypatch.setenv("SORDINO_STATE", str(tmp_path / "state"))
+    with provider() as issuer, socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+        free.close()
+        lines = f'issuer = "{issuer}"\nclient_id = "sordino"\naddress = "http://127.0.0.1:{port}"\nclient_secret_file = "hush"\n'
+        (tmp_path / "hush").write_text("secret")
+        (tmp_path / "oidc.toml").write_text(f'{lines}[groups]\nlabs = {{ role = "analyst" }}\n')
+        server = Process(write(tmp_path), "--port", str(port), "--oidc", str(tmp_path / "oidc.toml"))
+        try:
+            for who, seen in (("s-amina", "History"), ("s-eve", "no group of yours may ask here")):
+                page = chromium.new_context().new_page()
+                page.goto(f"{server.url}/history")
+                page.get_by_role("link", name="Log in with 127.0.0.1").click()
+                page.get_by_placeholder("sub").fill(who)
+                page.get_by_role("button", name="Authorize").click()
+                expect(page.locator("body")).to_contain_text(seen)
+                page.context.close()
+        finally:
+            server.stop()

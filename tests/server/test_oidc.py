@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import subprocess
 import sys
@@ -39,14 +40,20 @@ with run_server_in_thread(user_claims=people) as server:
 """
 
 
-@pytest.fixture(scope="module")
-def issuer():
+@contextlib.contextmanager
+def provider():
     """A provider in a process of its own: its warnings are its own business."""
     command = [sys.executable, "-W", "ignore", "-c", PROVIDER]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as running:
         yield f"http://127.0.0.1:{int(running.stdout.readline())}"
         running.stdin.close()
         running.wait(10)
+
+
+@pytest.fixture(scope="module")
+def issuer():
+    with provider() as address:
+        yield address
 
 
 @pytest.fixture
