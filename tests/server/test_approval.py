@@ -275,6 +275,29 @@ def test_a_threshold_set_on_the_console_is_in_the_file_and_in_force(tmp_path):
         hall.close()
 
 
+def test_a_cap_of_one_release_set_on_the_console_is_in_the_file_and_in_force(tmp_path):
+    file = write(tmp_path)
+    hall = Visitor(file)
+    try:
+        amina, owner = hall.token("amina"), Browser(hall, hall.token("boss", "owner"))
+        owner.get("/owner")
+        said = {"form": owner.field("form"), "dataset": "hospital"}
+        for wrong in ("-1", "0", "1e3", "x]\ny"):
+            assert owner.post("/owner/cap", **said, most=wrong).status_code == 422
+        assert owner.post("/owner/cap", **said, most="0.30").status_code == 303
+        assert "max_per_release = 0.3" in file.read_text(encoding="utf-8")
+        refused = hall.pay(amina, COUNT, "k", epsilon="0.4")
+        assert refused.status_code == 402, "a running server obeys at once"
+        assert "one release may cost 0.3" in refused.text
+        assert hall.pay(amina, COUNT, "i", epsilon="0.2").status_code == 200
+        assert "One release may cost" in owner.get("/owner").text
+        assert owner.post("/owner/cap", **said, most="").status_code == 303
+        assert "max_per_release" not in file.read_text(encoding="utf-8")
+        assert hall.pay(amina, COUNT, "j", epsilon="0.4").status_code == 200
+    finally:
+        hall.close()
+
+
 def test_a_threshold_changes_one_line_of_the_file_and_nothing_else():
     text = "[budget]\nepsilon = 3\n[server]\ndeadline_ms = 500\napprove_above = 1 # dear\n"
     assert with_threshold(text, "2") == text.replace("approve_above = 1 # dear", "approve_above = 2")

@@ -204,6 +204,7 @@ def browse(world: World) -> None:
     post("/owner/tokens", form=known["form"], name="eve")
     post("/owner/purses", form=known["form"], name="amina", epsilon="3")
     post("/owner/threshold", form=known["form"], above="3")
+    post("/owner/cap", form=known["form"], most="48")
     post("/pay", **{**known, "key": "f" * 32, "within": "", "epsilon": "49", "fresh": "1", "at_most": ""})
     for path in (
         "/",

@@ -21,7 +21,7 @@ from sordino.privacy.number import as_epsilon
 from sordino.server.auth import NAME
 from sordino.session.open_dataset import open_dataset
 
-__all__ = ["set_purse", "set_threshold", "with_purse", "with_threshold"]
+__all__ = ["set_cap", "set_purse", "set_threshold", "with_cap", "with_purse", "with_threshold"]
 
 NUMBER = re.compile(r"\d{1,7}(\.\d{1,9})?")
 BARE = re.compile(r"[A-Za-z0-9_-]+")
@@ -37,12 +37,21 @@ def with_purse(text: str, name: str, cap: str) -> str:
 
 def with_threshold(text: str, above: str | None) -> str:
     """The dataset file with another threshold of approval, or with none."""
+    return _with_number(text, "server", "approve_above", above)
+
+
+def with_cap(text: str, most: str | None) -> str:
+    """The dataset file with another cap of one release, or with none. The cap of all releases is for ever: the ledger began with it."""
+    return _with_number(text, "budget", "max_per_release", most)
+
+
+def _with_number(text: str, table: str, key: str, number: str | None) -> str:
     expected = tomllib.loads(text)
-    if above is not None:
-        expected.setdefault("server", {})["approve_above"] = _literal(above)
+    if number is not None:
+        expected.setdefault(table, {})[key] = _literal(number)
     else:
-        expected.get("server", {}).pop("approve_above", None)
-    return _with_line(text, ("server",), "approve_above", above, expected)
+        expected.get(table, {}).pop(key, None)
+    return _with_line(text, (table,), key, number, expected)
 
 
 def _with_line(text: str, table: tuple[str, ...], key: str, value: str | None, expected: Any) -> str:
@@ -76,12 +85,23 @@ def set_purse(file: str, name: str, cap: str) -> None:
 
 def set_threshold(file: str, above: str) -> None:
     """Write above which price a release waits for the owner; an empty word takes the threshold away."""
-    if above and not NUMBER.fullmatch(above):
-        raise QueryError("SRD-103", "this is no threshold.", "Give a plain decimal, as 0.5, or nothing: then no release waits.")
-    said = f"{Decimal(above).normalize():f}" if above else None
-    if said is not None:
-        as_epsilon(said)
+    said = _number(above, "threshold", "then no release waits")
     _write(file, lambda text: with_threshold(text, said), f"Write [server] approve_above = {said or '...'} there by hand.")
+
+
+def set_cap(file: str, most: str) -> None:
+    """Write what one release may cost at most, into the file and from there into the ledger; an empty word takes that away."""
+    said = _number(most, "cap", "then one release may cost all that is left")
+    _write(file, lambda text: with_cap(text, said), f"Write [budget] max_per_release = {said or '...'} there by hand.")
+
+
+def _number(said: str, what: str, otherwise: str) -> str | None:
+    if not said:
+        return None
+    if not NUMBER.fullmatch(said):
+        raise QueryError("SRD-103", f"this is no {what}.", f"Give a plain decimal, as 0.5, or nothing: {otherwise}.")
+    as_epsilon(said)
+    return f"{Decimal(said).normalize():f}"
 
 
 def _write(file: str, changed: Callable[[str], str], by_hand: str) -> None:

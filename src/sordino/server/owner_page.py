@@ -17,7 +17,7 @@ from sordino.ledger import Book
 from sordino.server.approval import Approvals
 from sordino.server.archive import archive
 from sordino.server.auth import Person, Tokens, owner_only
-from sordino.server.dataset_edit import set_purse, set_threshold
+from sordino.server.dataset_edit import set_cap, set_purse, set_threshold
 from sordino.server.datasets import House, PlannedQuestion
 from sordino.server.deadline import LATE
 from sordino.server.login import Visits
@@ -129,6 +129,16 @@ def owner_pages(house: House, worker: Worker, visits: Visits, tokens: Tokens) ->
         above = fields.get("above", "").strip()
         await worker.free(set_threshold, opened.declared.path, above)
         request.scope["said"] = {"approve_above": above or "nothing"}
+        return RedirectResponse(f"/owner?{urlencode({'dataset': name})}", 303)
+
+    @web.post("/owner/cap")
+    async def cap(request: Request) -> Response:
+        """What one release may cost at most, from now on."""
+        person, fields = await sent(request)
+        name, opened = house.dataset(person, fields.get("dataset"))
+        most = fields.get("most", "").strip()
+        await worker.free(set_cap, opened.declared.path, most)
+        request.scope["said"] = {"max_per_release": most or "nothing"}
         return RedirectResponse(f"/owner?{urlencode({'dataset': name})}", 303)
 
     @web.post("/owner/tokens")
