@@ -1,5 +1,5 @@
 # ruff: noqa: E501
-"""Four star schemas as an owner would declare them, and 105 statements of their analysts, written before it was known what is answered.
+"""Six star schemas as an owner would declare them, and statements of their analysts, written before it was known what is answered.
 
 The statements are in outside/*.sql, each ended by a semicolon, in the dialects their authors grew up with: PostgreSQL, Snowflake and
 SQL Server, BigQuery and DuckDB, MySQL.
@@ -23,15 +23,16 @@ def statements(name: str) -> list[str]:
     return [text.strip() for text in (FOLDER / f"{name}.sql").read_text(encoding="utf-8").split(";\n") if text.strip()]
 
 
-def later() -> list[tuple[str, str]]:
-    """Forty further statements and their houses, written when most of the others were answered and before one of these was tried."""
-    lines = (FOLDER / "later.sql").read_text(encoding="utf-8").strip().split(";\n")
+def later(file: str = "later") -> list[tuple[str, str]]:
+    """Further statements and their houses, written when most of the others were answered and before one of these was tried."""
+    lines = (FOLDER / f"{file}.sql").read_text(encoding="utf-8").strip().split(";\n")
     return [(line.partition(": ")[0], line.partition(": ")[2].rstrip(";")) for line in lines]
 
 
 def opened(name: str) -> Any:
     """The dataset the statements of a house are about."""
-    return {"hospital": _hospital, "insurance": _insurance, "flights": _flights, "retail": _retail}[name]()
+    houses = {"hospital": _hospital, "insurance": _insurance, "flights": _flights, "retail": _retail, "bank": _bank, "survey": _survey}
+    return houses[name]()
 
 
 def _spread(values: list[Any], rows: range = ROWS) -> list[Any]:
@@ -153,4 +154,41 @@ def _retail() -> Any:
                  "coupon": {"type": "cat", "keys": "private"}},
         keys={"country": ["ch", "de"], "segment": ["home", "business"], "channel": ["web", "store"], "status": ["completed", "returned", "cancelled"],
               "category": ["toys", "food", "electronics"], "brand": ["acme", "other"], "region": ["north", "south"]},
+    )  # fmt: skip
+
+
+def _bank() -> Any:
+    return _dataset(
+        {
+            "clients": {"client_id": list(PEOPLE), "segment": _spread(["retail", "private"], PEOPLE), "age": [25 + i for i in PEOPLE],
+                        "income": [3000 * i if i % 6 else None for i in PEOPLE]},
+            "accounts": {"account_id": list(ROWS), "client_id": [i % 15 for i in ROWS], "kind": _spread(["current", "savings", "credit"]),
+                         "balance": _spread(["120.50", "-80", "4000"]), "opened": [_day(i, 2019 + i % 5) for i in ROWS]},
+            "transactions": {"account_id": [i % 60 for i in range(90)], "booked": [_day(i, 2023 + i % 2) for i in range(90)],
+                             "amount": _spread(["-19.90", "50", "310"], range(90)), "channel": _spread(["card", "transfer", "atm"], range(90)),
+                             "description": _spread(["ATM ZURICH", "CASH", "RENT"], range(90))},
+        },
+        person={"clients": "client_id", "accounts": "client_id", "transactions": {"via": "accounts", "on": "account_id"}},
+        unique={"clients": ["client_id"], "accounts": ["account_id"]},
+        columns={"account_id": "id", "age": {"type": "int", "bounds": (18, 110)}, "income": {"type": "int", "bounds": (0, 500_000)},
+                 "balance": {"type": "decimal(12,2)", "bounds": (-20_000, 1_000_000)}, "opened": {"type": "date", "bounds": ("2000-01-01", "2024-12-31")},
+                 "booked": {"type": "date", "bounds": ("2023-01-01", "2024-12-31")}, "amount": {"type": "decimal(10,2)", "bounds": (-50_000, 50_000)},
+                 "description": {"type": "cat", "keys": "private"}},
+        keys={"segment": ["retail", "private"], "kind": ["current", "savings", "credit"], "channel": ["card", "transfer", "atm"]},
+    )  # fmt: skip
+
+
+def _survey() -> Any:
+    return _dataset(
+        {
+            "respondents": {"respondent_id": list(PEOPLE), "region": _spread(["north", "south"], PEOPLE), "age": [20 + 3 * i for i in PEOPLE],
+                            "weight": _spread([0.8, 1.0, 1.3], PEOPLE), "votes": _spread([True, False], PEOPLE),
+                            "satisfaction": _spread([1, 3, 4, 5, None], PEOPLE), "nps": [i % 11 for i in PEOPLE],
+                            "income": [3000 * i if i % 6 else None for i in PEOPLE]},
+        },
+        person={"respondents": "respondent_id"}, unique={"respondents": ["respondent_id"]},
+        columns={"age": {"type": "int", "bounds": (16, 100)}, "weight": {"type": "float", "bounds": (0, 5)}, "votes": "bool",
+                 "satisfaction": {"type": "int", "bounds": (1, 5)}, "nps": {"type": "int", "bounds": (0, 10)},
+                 "income": {"type": "int", "bounds": (0, 500_000)}},
+        keys={"region": ["north", "south"]},
     )  # fmt: skip
