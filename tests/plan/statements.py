@@ -22,7 +22,7 @@ SELECT COUNT(*) FROM information_schema.tables
 SELECT COUNT(*) FROM information_schema.columns
 SELECT COUNT(*) FROM sqlite_master
 SELECT COUNT(*) FROM pg_catalog.pg_class
-SELECT COUNT(*) FROM main.people
+SELECT COUNT(*) FROM elsewhere.people
 SELECT COUNT(*) FROM held.main.people
 SELECT COUNT(*) FROM held_rows
 SELECT COUNT(*) FROM bounded
@@ -171,7 +171,7 @@ SELECT COUNT(*) FROM people GROUP BY note
 SELECT COUNT(*) FROM people GROUP BY income
 SELECT COUNT(*) FROM people GROUP BY born
 SELECT COUNT(*) FROM people GROUP BY price
-SELECT COUNT(*) FROM people GROUP BY age * 100000
+SELECT COUNT(*) FROM people GROUP BY age * age * age
 SELECT COUNT(*) FROM people GROUP BY ROLLUP (COUNT(*))
 SELECT COUNT(*) FROM people GROUP BY CUBE (nobody)
 SELECT COUNT(*) FROM people GROUP BY GROUPING SETS (())
@@ -223,7 +223,7 @@ SELECT ENTROPY(age) FROM people
 SELECT MAD(age) FROM people
 SELECT APPROX_TOP_K(age, 3) FROM people
 SELECT RESERVOIR_QUANTILE(age, 0.5) FROM people
-SELECT QUANTILE(age, 0.5) FROM people
+SELECT QUANTILE(age, age) FROM people
 SELECT QUANTILE_CONT(age, 0) FROM people
 SELECT QUANTILE_CONT(age, 2) FROM people
 SELECT QUANTILE_CONT(age, kids) FROM people

@@ -16,7 +16,8 @@ from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
 from sordino.schema.expression import PARTS, Arithmetic, Call, Case, Cast, Compare, Constant, DatePart, IsNull, Leaf, Literal, Name, Truth
 from sordino.schema.frame import Public
-from sordino.schema.interval import derive, fit
+from sordino.schema.interval import derive
+from sordino.schema.narrowing import fit
 from sordino.schema.spelling import describe, phrase
 from sordino.statistics.column_variance import Variance
 from sordino.statistics.row_count import Present
@@ -194,7 +195,7 @@ HINTS = [
     ("SELECT AVG(n) FROM (SELECT COUNT(*) AS n FROM people) AS x", "how far one person moves"),
     ("SELECT COUNT(*) FROM (SELECT age FROM people LIMIT 5) AS x", "depend on their values only"),
     ("SELECT SIN(SUM(age)) FROM people", "Use + - * /"),
-    ("SELECT COUNT(DISTINCT age) FILTER (WHERE age > 5) FROM people", "into WHERE"),
+    ("SELECT SUM(DISTINCT age) FILTER (WHERE age > 5) FROM people", "GROUP BY them first"),
     ("SELECT AVG(age[1]) FROM people", "Lists are for quantiles"),
     ("SELECT LIST(age) FROM people", "Use COUNT, SUM"),
     ("SELECT AVG(age & 2) FROM people", "+ - * /"),

@@ -35,7 +35,8 @@ from sordino.schema.expression import (
     reads,
 )
 from sordino.schema.extent import Extent
-from sordino.schema.interval import MOST_VALUES, derive, extent, fit, fit_column, fit_predicate, values
+from sordino.schema.interval import MOST_VALUES, derive, extent, values
+from sordino.schema.narrowing import fit, fit_column, fit_predicate
 
 AGE, KIDS, INCOME, PRICE, BORN, SEEN, SEX, SMOKER = (
     Leaf(COLUMNS[name]) for name in ("age", "kids", "income", "price", "born", "seen", "sex", "smoker")
@@ -176,7 +177,9 @@ def test_public_values_of_an_expression():
     assert values(Case(((OLD, SEX),), Constant("young"))) == ("f", "m", "young")
     assert values(KIDS) == (0, 1, 2)
     assert values(Call("coalesce", (SEX, Constant("none")))) == ("f", "m", "none")
-    assert values(Arithmetic("*", KIDS, Constant(MOST_VALUES))) is None
+    assert values(Arithmetic("*", KIDS, Constant(MOST_VALUES))) == (0, MOST_VALUES, 2 * MOST_VALUES)
+    assert values(Arithmetic("-", Constant(1), KIDS)) == (1, 0, -1)
+    assert values(Arithmetic("*", INCOME, Constant(2))) is None
     assert values(Case(((OLD, Leaf(COLUMNS["odd 'name\""])),), Constant("x"))) is None
     assert values(INCOME) is None
 

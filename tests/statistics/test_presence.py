@@ -14,7 +14,7 @@ from sordino.schema.expression import IsNull, Name, Not
 from sordino.statistics.budget_split import bundles, plan_steps
 from sordino.statistics.column_variance import Bernstein, Variance
 from sordino.statistics.moments import MomentsStep
-from sordino.statistics.row_count import Present
+from sordino.statistics.row_count import Present, PresentUnits
 
 AGE = Column("age", "int", (0, 100))
 ONE, DRAWS = Fraction(1), 5_000
@@ -34,6 +34,15 @@ def test_it_counts_at_the_place_its_condition_has_in_the_frame():
     world = World({"age": AGE}, {"age": [1, None, 3]}, counted=[[True] * 3, [True, False, True]])
     step = Present("age", first=1).step(Fraction(10**6), Fraction(0), context(AGE))
     assert step.release(world.ask, seeded(), None)[0].value == 2
+
+
+def test_people_with_a_value_are_counted_once_at_the_price_of_people():
+    asked = PresentUnits("age")
+    assert asked.predicates == (Not(IsNull(Name("age"))),)
+    assert asked.question() != Present("age").question()
+    several = context(AGE, person=True, m=4)
+    assert asked.step(ONE, Fraction(0), several).width(None) == st.count_units().step(ONE, Fraction(0), several).width(None)
+    assert asked.step(ONE, Fraction(0), several).width(None) < Present("age").step(ONE, Fraction(0), several).width(None)
 
 
 def test_beside_a_mean_of_the_same_column_it_costs_nothing_more():

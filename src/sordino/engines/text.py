@@ -345,20 +345,26 @@ class Text:
                 return f"q{i}"
         raise QueryError("SRD-201", f"column {name!r} is not part of this frame.", "Add it to the frame's columns.")
 
+    @property
+    def _alone(self) -> bool:
+        """Whether rows are people."""
+        return self.frame.unit_column is None or self.limits.rows == 1
+
     def total(self, item: Item) -> str:
         """The aggregate an item asks for."""
         if item.what == "rows":
             return "count(*)" if item.column is None else f"count({self.column(item.column)})"
         if item.what == "units":
-            single = self.frame.unit_column is None or self.limits.rows == 1  # then rows are people
-            return "count(*)" if single else "count(DISTINCT u)"
+            return "count(*)" if self._alone else "count(DISTINCT u)"
         if item.what == "counted":
             return f"count(CASE WHEN b{item.index} THEN 1 END)"
+        if item.what == "people":
+            return f"count({'' if self._alone else 'DISTINCT '}CASE WHEN b{item.index} THEN {1 if self._alone else 'u'} END)"
         q = self.column(item.column)
         if item.what == "sum":
             return f"sum({q})"
         if item.what not in ("coarse", "squares"):
-            raise QueryError("SRD-106", f"{item.what!r} is not a total.", "Ask for rows, units, sum, coarse, squares or counted.")
+            raise QueryError("SRD-106", f"{item.what!r} is not a total.", "Ask for rows, units, sum, coarse, squares, counted or people.")
         shift = coarse_shift(next(column for column in self.frame.columns if column.name == item.column).grid())
         x = f"({q} >> {shift})" if shift else q
         return f"sum({x})" if item.what == "coarse" else f"sum({x} * {x})"

@@ -130,6 +130,7 @@ class _Values:
     rows: int
     units: int
     counted: tuple[int, ...]
+    people: tuple[int, ...]
     columns: Mapping[str, NDArray[np.int64]]
 
 
@@ -145,14 +146,23 @@ def _truths(plan: Settled, engine: _Kept, statistic: Any) -> list[Any]:
             tallies.setdefault(key[:width], {})[key[width]] = n
         return [tallies.get(key, {}) for key in (plan.context.keys or ((),) if plan.by else ((),))]
     indices = range(getattr(statistic, "first", 0), getattr(statistic, "first", 0) + len(statistic.predicates))
-    items = (Item("rows"), Item("units"), *(Item("counted", index=i) for i in indices))
+    items = (Item("rows"), Item("units"), *(Item(what, index=i) for what in ("counted", "people") for i in indices))
     with engine.bounded(own, 0) as rows:
         totals = rows.ask(Totals(items))
         sorted_columns = {name: [part.values for part in rows.ask(Rows(name))] for name in statistic.columns}
     out = []
     for at in range(len(totals.keys)):
         numbers = [int(totals.values[item][at]) for item in items]
-        out.append(_Values(numbers[0], numbers[1], tuple(numbers[2:]), {name: parts[at] for name, parts in sorted_columns.items()}))
+        split = 2 + len(indices)
+        out.append(
+            _Values(
+                numbers[0],
+                numbers[1],
+                tuple(numbers[2:split]),
+                tuple(numbers[split:]),
+                {name: parts[at] for name, parts in sorted_columns.items()},
+            )
+        )
     return out
 
 
@@ -220,6 +230,8 @@ class _Judged:
             return self.rows.units
         if kind in ("counts", "present"):
             return self.rows.counted
+        if kind == "present_units":
+            return self.rows.people
         if kind == "means":
             return tuple(self._mean(column) for column in self.statistic.columns)
         column = self.statistic.column

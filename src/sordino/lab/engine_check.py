@@ -170,7 +170,7 @@ def requests(frame: Frame, keys: tuple[Any, ...], *, full: bool) -> list[Any]:
 def items(frame: Frame) -> tuple[Item, ...]:
     found = [Item("rows"), Item("units")]
     found += [Item(what, column.name) for column in frame.columns for what in ("rows", "sum", "coarse", "squares")]
-    return (*found, *(Item("counted", index=i) for i in range(len(frame.counted))))
+    return (*found, *(Item(what, index=i) for what in ("counted", "people") for i in range(len(frame.counted))))
 
 
 def marginals(frame: Frame) -> Marginals:

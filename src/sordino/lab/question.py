@@ -22,7 +22,7 @@ from sordino.statistics.column_sum import Sum
 from sordino.statistics.grouping_sets import GroupingSets
 from sordino.statistics.rank_test import RankTest
 from sordino.statistics.row_cap import RowCap
-from sordino.statistics.row_count import Count, Present
+from sordino.statistics.row_count import Count, Present, PresentUnits
 from sordino.statistics.second_moment import KINDS, Pair
 
 __all__ = [
@@ -249,6 +249,7 @@ EXAMPLES: dict[str, tuple[tuple[str, tuple[Any, ...], dict[str, Any]], ...]] = {
 BESIDE: dict[str, tuple[Any, tuple[Any, ...]]] = {
     **{f"{kind} of two columns": (Pair, (kind, "income", "age")) for kind in KINDS},
     "count of values": (Present, ("income",)),
+    "people with a value": (PresentUnits, ("income",)),
     "limit on rows": (RowCap, ("age",)),
     "count by several groupings": (GroupingSets, (Count(), ("sex",), ((0,), ()))),
     "sum by several groupings": (GroupingSets, (Sum("income"), ("sex",), ((0,), ()))),

@@ -287,6 +287,9 @@ class ReferenceAnswer:
             return len(rows) if self.frame.unit_column is None else len({row[0] for row in rows})
         if item.what == "counted":
             return sum(row[3][item.index] for row in rows)
+        if item.what == "people":
+            own = self.frame.unit_column is not None
+            return len({row[0] if own else place for place, row in enumerate(rows) if row[3][item.index]})
         if item.column is None:
             return len(rows)
         values = [value for row in rows if (value := row[2][self._column(item.column)]) is not None]

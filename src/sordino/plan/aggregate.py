@@ -14,10 +14,12 @@ from sordino.plan.literal import bare, constant_of
 from sordino.plan.rewrite import COUNTED, allow, refuse, refuse_part
 from sordino.plan.sql_expression import Expressions
 from sordino.schema.column import Column
+from sordino.schema.spelling import spell
 from sordino.schema.value import shown
+from sordino.schema.view import PersonJoin, View, once
 from sordino.statistics.column_variance import Variance
 from sordino.statistics.port import Statistic
-from sordino.statistics.row_count import Present
+from sordino.statistics.row_count import Present, PresentUnits
 from sordino.statistics.second_moment import Pair
 
 __all__ = ["Aggregates"]
@@ -52,6 +54,7 @@ class Aggregates:
     expressions: Expressions
     unit: str | None
     columns: dict[str, Column]
+    view: View | None = None  # whose rows are counted, where they are people's
 
     def has(self, node: exp.Expr) -> bool:
         """Whether there is an aggregate in this expression at all."""
@@ -123,15 +126,60 @@ class Aggregates:
         if len(node.expressions) != 1:
             refuse("COUNT(DISTINCT ...) of several columns", "Count one column, or GROUP BY them and COUNT(*).")
         item = bare(node.expressions[0])
-        if type(item) is exp.Case and any(
-            type(bare(branch.args["true"])) is exp.Column and self.expressions.scope.find(bare(branch.args["true"])).type == "id"
-            for branch in item.args["ifs"]
-        ):
-            refuse("COUNT(DISTINCT CASE ... THEN the person END)", "Count people in a statement of its own, with the condition in WHERE.")
+        counted = self._condition_of(item)
+        test, item = (None, item) if counted is None else counted
         named = self.expressions.scope.find(item) if type(item) is exp.Column else None
-        if named is not None and named.type == "id" and named.name == self.unit:
-            return statistics.count_units()
-        return statistics.count_distinct(self._column(item).name)
+        if named is None or named.type != "id":
+            return statistics.count_distinct(self._column(bare(node.expressions[0])).name)
+        if named.name == self.unit:
+            test = self._matched(item, test)
+            return statistics.count_units() if test is None else self._present(test, PresentUnits)
+        known = self.expressions.scope.known(item)
+        if self.view is None or not once(self.view, known.name):
+            what = f"COUNT(DISTINCT {spell(str(item.name))}) of rows among which a key may come several times"
+            refuse(
+                what,
+                f"Count where it comes once: COUNT(*) FROM (SELECT DISTINCT {spell(str(item.name))} FROM ...).",
+            )
+        if test is not None:
+            there = exp.Not(this=exp.Is(this=item.copy(), expression=exp.Null()))
+            return self._present(exp.and_(test.copy(), there), Present)
+        self.columns[known.name] = known
+        return Present(known.name)
+
+    def _condition_of(self, item: exp.Expr) -> tuple[exp.Expr, exp.Expr] | None:
+        """CASE WHEN a THEN the id WHEN b THEN the id END as a condition and the id; None for anything else."""
+        if type(item) is not exp.Case or any(part is not None and type(bare(part)) is not exp.Null for part in (item.args.get("default"),)):
+            return None
+        branches = item.args["ifs"]
+        named = bare(branches[0].args["true"])
+        if type(named) is not exp.Column or any(bare(branch.args["true"]) != named for branch in branches):
+            return None
+        tested = item.args.get("this")
+        tests = [b.this.copy() if tested is None else exp.EQ(this=tested.copy(), expression=b.this.copy()) for b in branches]
+        return (exp.or_(*tests) if len(tests) > 1 else tests[0]), named
+
+    def _present(self, test: exp.Expr, kind: type[Present | PresentUnits]) -> Statistic:
+        """The rows or the people that fulfil a condition."""
+        column = self._column(exp.Case(ifs=[exp.If(this=test.copy(), true=exp.Literal.number(1))]))
+        return kind(column.name, column.expression)
+
+    def _matched(self, item: exp.Expr, test: exp.Expr | None) -> exp.Expr | None:
+        """The person's id of a table that is joined to the left is null where that table has no row: another column of it tells."""
+        owner = item.args.get("table")
+        if owner is None:
+            return test
+        columns = self.expressions.scope.relations[str(owner.this)]
+        if not _beside(self.view, {column.name for column in columns.values()}):
+            return test
+        key = next((name for name, column in columns.items() if column.name in self.expressions.scope.homes and column.type == "id"), None)
+        if key is None:
+            fix = f"Write COUNT(DISTINCT CASE WHEN a column of {owner} IS NOT NULL THEN {item.sql()} END), or JOIN instead of LEFT JOIN."
+            if test is None:
+                refuse("COUNT(DISTINCT the person) of a table that is joined to the left", fix)
+            return test
+        there = exp.Not(this=exp.Is(this=exp.column(exp.to_identifier(key, quoted=True), owner.copy()), expression=exp.Null()))
+        return there if test is None else exp.and_(test.copy(), there)
 
     def _quantile(self, item: exp.Expr, level: exp.Expr, falling: bool = False) -> Statistic:
         q = constant_of(level)
@@ -153,3 +201,12 @@ class Aggregates:
         if made.args.get("expression") is not None:
             raise QueryError("SRD-209", "PERCENTILE_CONT names two columns.", "Write PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY x).")
         return self._quantile(item.this, made.this, bool(item.args.get("desc")))
+
+
+def _beside(view: View | None, names: set[str]) -> bool:
+    """Whether columns come from the right of a LEFT JOIN."""
+    while isinstance(view, PersonJoin):
+        if view.kind == "left" and any(f"{view.name}.{name}" in names for name in view.right.columns):
+            return True
+        view = view.left
+    return False

@@ -125,7 +125,7 @@ def _listed(given: Arguments) -> exp.Expr:
         return _as_said("DECODE", given)
     pairs = list(zip(given[1::2], given[2::2], strict=False))
     ifs = [exp.If(this=exp.EQ(this=given[0].copy(), expression=when), true=then) for when, then in pairs]
-    return exp.Case(ifs=ifs, default=given[-1] if len(given) % 2 == 0 else None)
+    return exp.Paren(this=exp.Case(ifs=ifs, default=given[-1] if len(given) % 2 == 0 else None))
 
 
 Maker = Callable[[Arguments], exp.Expr]

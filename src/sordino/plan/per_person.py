@@ -16,23 +16,21 @@ from sqlglot import exp
 from sordino.errors import QueryError
 from sordino.plan.condition import read_predicate
 from sordino.plan.literal import bare, constant_of
-from sordino.plan.person_join import viewed
+from sordino.plan.person_join import names_owner, viewed
+from sordino.plan.person_total import MANY, total_of, unlimited
 from sordino.plan.rewrite import allow, refuse
 from sordino.plan.sql_expression import Catalogue, Expressions, Scope
 from sordino.schema.column import Column
 from sordino.schema.spelling import spell
-from sordino.schema.value import as_number, shown
+from sordino.schema.value import shown
 from sordino.schema.view import Chosen, PersonTotal, PersonTotals, PersonWindow, PersonWindows, View
 
-__all__ = ["MANY", "is_per_person", "read_per_person", "total_of", "unlimited"]
+__all__ = ["is_per_person", "read_per_person"]
 
-MANY = 2**32  # rows of one person: nobody has more, and bounds that depend on it are none
-LARGEST = 2**60
 AGGREGATES: dict[type[exp.Expr], str] = {
     exp.Sum: "sum", exp.Avg: "avg", exp.Min: "min", exp.Max: "max", exp.LogicalOr: "max", exp.LogicalAnd: "min", exp.AnyValue: "min",
 }  # fmt: skip
 ORDERED: dict[type[exp.Expr], str] = {exp.RowNumber: "row_number", exp.Rank: "rank", exp.DenseRank: "dense_rank"}
-CLAMP = "Say how much of it counts: LEAST({}, 50)."
 FUNCTIONS = "Use COUNT, SUM, AVG, MIN, MAX, or ROW_NUMBER, RANK, LAG, LEAD OVER (PARTITION BY the person ...)."
 
 
@@ -53,46 +51,8 @@ def read_per_person(select: exp.Expr, found: Scope, catalogue: Catalogue) -> Sco
     limited = unlimited(near.columns, far.columns)
     view = replace(near, declared=tuple(limited.values()))
     visible = dict.fromkeys(reader.owners, catalogue.owner) | view.columns
-    return Scope(found.table, view.columns, {"": visible}, view=view)
-
-
-def unlimited(near: dict[str, Column], far: dict[str, Column]) -> dict[str, Column]:
-    """Columns whose bounds follow from how many rows a person could have at most have none: nobody knows that number."""
-    found = {}
-    for name, column in near.items():
-        if column.bounds == far[name].bounds:
-            found[name] = column
-            continue
-        reach = column.bounds, far[name].bounds
-        found[name] = replace(column, bounds=None, keys=None, hint=CLAMP.format(spell(name)), reach=reach)
-    return found
-
-
-def total_of(word: str, column: Column | None, name: str, many: int = MANY) -> PersonTotal:
-    """A total inside one person, with the type and the bounds that follow from the column's."""
-    if column is None or word in ("count", "distinct"):
-        listed = None if column is None or column.keys is None or word != "distinct" else len(column.keys)
-        least = 1 if column is None else 0
-        return PersonTotal(word, None if column is None else column.name, Column(name, "int", (least, many if listed is None else listed)))
-    if word in ("min", "max"):
-        if column.type in ("id", "never"):
-            raise QueryError("SRD-203", f"column {shown(column.name)} identifies people.", "Ask about another column.")
-        return PersonTotal(word, column.name, replace(column, name=name, expression=None, nulls="drop"))
-    if column.type in ("cat", "id", "never", "date", "timestamp"):
-        what = f"{shown(column.name)} is of type {column.type} and cannot be added."
-        raise QueryError("SRD-203", what, "Ask for COUNT, MIN or MAX of it.", column=column.name)
-    low, high = (0, 1) if column.type == "bool" else column.bounds or (None, None)
-    column.grid()  # an error with the fix if it has no bounds
-    first, last = (Fraction(as_number(end) or 0) for end in (low, high))
-    if word == "avg":
-        return PersonTotal(word, column.name, Column(name, "float", (float(first), float(last))))
-    most = Fraction(LARGEST, 10**column.scale)
-    ends = max(min(first * many, first), -most), min(max(last * many, last), most)
-    if column.type == "float":
-        return PersonTotal(word, column.name, Column(name, "float", (float(ends[0]), float(ends[1]))))
-    whole = column.type in ("int", "bool")
-    bounds: tuple[Any, Any] = (int(ends[0]), int(ends[1])) if whole else ends
-    return PersonTotal(word, column.name, Column(name, "int" if whole else "decimal", bounds, scale=0 if whole else column.scale))
+    homes = {name: found.homes[c.name] for name, c in view.shown if c.type == "id" and c.expression is None and c.name in found.homes}
+    return Scope(found.table, view.columns, {"": visible}, view=view, homes=homes)
 
 
 @dataclass
@@ -179,7 +139,8 @@ class _Reader:
 
     def _shown(self, rows: View, items: list[tuple[str, exp.Expr]], kept: exp.Expr | None) -> Chosen:
         columns = rows.columns
-        scope = Scope(self.found.table, columns, {"": columns}, view=rows)
+        homes = {name: self.found.homes[name] for name in columns if name in self.found.homes}
+        scope = Scope(self.found.table, columns, {"": columns}, view=rows, homes=homes)
         where = None if kept is None else read_predicate(kept, Expressions(scope))
         shown_columns: dict[str, Column] = {}
         for name, node in items:
@@ -207,7 +168,8 @@ class _Reader:
             if type(node) is exp.Column and self.found.find(node) is self.catalogue.owner:
                 owned = True
                 continue
-            column = self._expressions().column(node)
+            column = self._expressions().known(node)
+            owned = owned or names_owner(self.found, column, self.catalogue)
             if column.expression is not None:
                 refuse("GROUP BY something computed beside the person", "Compute it in a subquery inside.")
             found[column.name] = column
@@ -238,7 +200,8 @@ class _Reader:
         if test is not None:
             argument = exp.Case(ifs=[exp.If(this=test.copy(), true=exp.Literal.number(1) if argument is None else argument.copy())])
             word = "count" if word == "rows" else word
-        column = None if argument is None else self._expressions().column(argument)
+        reads = self._expressions().known if word in ("count", "distinct") else self._expressions().column
+        column = None if argument is None else reads(argument)
         name = f"{word}({'*' if column is None else column.name})"
         if column is not None:
             below[column.name] = column
@@ -293,7 +256,8 @@ class _Reader:
         within: list[str] = []
         owned = False
         for part in node.args.get("partition_by") or ():
-            parted = self._column(part, below)
+            parted = self._sorted(part, below)
+            owned = owned or names_owner(self.found, parted, self.catalogue)
             owned, within = owned or parted is self.catalogue.owner, [*within, *([] if parted is self.catalogue.owner else [parted.name])]
         if not owned:
             refuse(
@@ -345,7 +309,7 @@ class _Reader:
         return word, None if argument is None else self._column(argument, below), 1
 
     def _sorted(self, node: exp.Expr, below: dict[str, Column]) -> Column:
-        """What rows are ordered by: also the key of a row, which tells them apart and is not shown."""
+        """What rows are parted or ordered by: also the key of a row, which tells them apart and is not shown."""
         if (
             type(bare(node)) is not exp.Column
             or self.found.find(bare(node)).type != "id"

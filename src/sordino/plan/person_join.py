@@ -18,7 +18,7 @@ from sordino.schema.spelling import spell
 from sordino.schema.value import shown
 from sordino.schema.view import Chosen, PersonJoin, PrivateTable, View
 
-__all__ = ["correlated", "is_existence", "join_people", "settled", "viewed"]
+__all__ = ["correlated", "is_existence", "join_people", "names_owner", "settled", "viewed"]
 
 KEYS = ("int", "decimal", "bool", "date", "timestamp", "cat", "id")
 TWO = "two people would meet in one row, and nobody could leave without changing the other's"
@@ -144,6 +144,12 @@ def _key(table: PrivateTable, column: str) -> tuple[str, str] | None:
     if table.via is not None and table.on == column:
         return table.via.name, column
     return (table.name, column) if table.unique == (column,) else None
+
+
+def names_owner(scope: Scope, column: Column, catalogue: Catalogue) -> bool:
+    """Whether a value of this column belongs to one person: a declared unique key, or the column that leads to one."""
+    home = scope.homes.get(column.name)
+    return home is not None and _key(catalogue.people[home[0]], home[1]) is not None
 
 
 def _named(pairs: list[tuple[Column, Column]], below: View, right: Scope) -> tuple[tuple[str, str], ...]:

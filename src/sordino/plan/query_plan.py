@@ -19,7 +19,8 @@ from sordino.schema.column import Column
 from sordino.schema.expression import And, Predicate
 from sordino.schema.frame import Join, spelled
 from sordino.schema.frame import unbounded as wide
-from sordino.schema.interval import MOST_VALUES, fit_column
+from sordino.schema.interval import MOST_VALUES
+from sordino.schema.narrowing import fit_column
 from sordino.schema.normal import encode
 from sordino.schema.value import is_text, nearest, shown
 from sordino.schema.view import View

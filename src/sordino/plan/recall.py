@@ -16,7 +16,7 @@ from sordino.privacy.relation import DRAWN, PrivacyUnit
 from sordino.schema.column import Column
 from sordino.schema.expression import leaves, names, reads
 from sordino.schema.frame import Frame
-from sordino.schema.interval import fit_predicate
+from sordino.schema.narrowing import fit_predicate
 from sordino.schema.normal import canonical, constant, encode
 from sordino.schema.spelling import phrase
 from sordino.schema.value import is_text, shown

@@ -25,7 +25,7 @@ from sordino.plan.formula import Formula, formula_of, inputs, value, windows
 from sordino.plan.grouping import grouping_sets
 from sordino.plan.literal import bare, constant_of
 from sordino.plan.over_columns import over_columns
-from sordino.plan.person_join import settled
+from sordino.plan.person_join import settled, viewed
 from sordino.plan.query_plan import QueryPlan
 from sordino.plan.refusal import DEPTH
 from sordino.plan.rewrite import LENGTH, SHAPE, allow, check_statement, refuse, refuse_part
@@ -149,7 +149,8 @@ def read_select(text: str, catalogue: Catalogue) -> Selected:
         tree = spelled_out(parse_statement(text))
         allow(tree, "expressions", "from_", "joins", "where", "group", "order", "limit", "with_", "having", "qualify")
         scope = Sources(catalogue).with_named(tree.args.get("with_")).scope(tree)
-        return _Select(tree, scope, Aggregates(Expressions(scope, scope.condition), catalogue.unit, {})).read()
+        view = viewed(scope, catalogue) if scope.table in catalogue.people else None
+        return _Select(tree, scope, Aggregates(Expressions(scope, scope.condition), catalogue.unit, {}, view)).read()
     except RecursionError:
         raise QueryError("SRD-209", "the statement is nested too deeply.", "Nest fewer levels.") from None
 

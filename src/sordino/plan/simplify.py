@@ -5,6 +5,7 @@ A construct that is not rewritten stays as it is, and the readers refuse what th
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
 from sqlglot import exp
@@ -12,6 +13,7 @@ from sqlglot import exp
 from sordino.plan.dialect import today
 from sordino.plan.literal import bare, constant_of
 from sordino.plan.rewrite import refuse
+from sordino.plan.synonym import CALLED, SYNONYMS, like
 
 __all__ = ["simpler"]
 
@@ -42,9 +44,10 @@ def _filter(node: exp.Expr) -> exp.Expr:
         return node
     if type(inner) is exp.Count and (inner.args.get("this") is None or type(inner.this) is exp.Star):
         return exp.Count(this=_when(test, exp.Literal.number(1)), big_int=True)
-    if type(inner.this) is exp.Distinct:
-        refuse("FILTER with DISTINCT", "Put the condition into WHERE.")
     made = inner.copy()
+    if type(inner.this) is exp.Distinct:
+        made.this.set("expressions", [_when(test, item) for item in inner.this.expressions])
+        return made
     made.set("this", _when(test, inner.this))
     return made
 
@@ -89,6 +92,14 @@ def _log(node: exp.Expr) -> exp.Expr:
 
 def _anonymous(node: exp.Expr) -> exp.Expr:
     name, given = str(node.this).lower(), node.expressions
+    if (name, len(given)) in CALLED:
+        return CALLED[name, len(given)](*given)
+    if name == "every" and len(given) == 1:
+        made = exp.LogicalAnd(this=given[0].copy())
+        node.replace(made)
+        return SYNONYMS[exp.LogicalAnd](made)
+    if name == "eomonth" and len(given) == 1:
+        return _last_day(exp.LastDay(this=given[0].copy()))
     if name == "timezone" and len(given) == 2:
         return exp.AtTimeZone(this=given[1].copy(), zone=given[0].copy())
     if name in ("iff", "ifelse") and len(given) == 3:
@@ -197,6 +208,11 @@ def _is(node: exp.Expr) -> exp.Expr:
 
 def _like(node: exp.Expr) -> exp.Expr:
     """ILIKE as LIKE of lower letters."""
+    if type(node.expression) in (exp.Any, exp.All):
+        made = like(node)
+        for part in list(made.find_all(exp.ILike)):
+            part.replace(_like(part))
+        return made
     pattern = constant_of(node.expression)
     if not isinstance(pattern, str):
         return node
@@ -253,7 +269,8 @@ def _trunc(node: exp.Expr) -> exp.Expr:
     return _when(below, exp.Ceil(this=node.this.copy()), exp.Floor(this=node.this.copy()))
 
 
-RULES = {
+RULES: dict[type[exp.Expr], Callable[[exp.Expr], exp.Expr]] = {
+    **SYNONYMS,
     exp.Filter: _filter, exp.CountIf: _count_if, exp.If: _if, exp.Sign: _sign, exp.Pow: _power, exp.Log: _log, exp.Anonymous: _anonymous,
     exp.Dayname: _called, exp.Monthname: _called, exp.Date: _day, exp.ApproxDistinct: _people, exp.CurrentDate: _today,
     exp.CurrentTimestamp: _today, exp.ILike: _like, exp.StartsWith: _starts, exp.Contains: _starts, exp.Left: _side, exp.Trunc: _trunc,

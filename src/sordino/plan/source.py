@@ -13,6 +13,7 @@ from sordino.plan.join_order import in_order
 from sordino.plan.literal import bare, chain
 from sordino.plan.per_person import is_per_person, read_per_person
 from sordino.plan.person_join import correlated, is_existence, join_people
+from sordino.plan.person_number import as_existence
 from sordino.plan.rewrite import SHAPE, allow, refuse, refuse_part
 from sordino.plan.sql_expression import Catalogue, Expressions, Scope
 from sordino.schema.column import Column
@@ -48,7 +49,8 @@ class Sources:
     def scope(self, select: exp.Expr) -> Scope:
         """The FROM and the joins of a SELECT, and its WHERE."""
         found, parts = self._tables(select)
-        for part in parts:
+        for said_part in parts:
+            part = as_existence(said_part) or said_part
             if (listed := self._listed_rows(found, part)) is not None:
                 found = listed
                 continue

@@ -35,7 +35,8 @@ from sordino.schema.expression import (
     parts,
 )
 from sordino.schema.frame import Join, Public
-from sordino.schema.interval import derive, extent, fit, reached
+from sordino.schema.interval import derive, extent
+from sordino.schema.narrowing import fit, reached
 from sordino.schema.spelling import spell
 from sordino.schema.value import is_text, nearest, shown
 from sordino.schema.view import JOIN_ROWS, PrivateTable, View

@@ -38,6 +38,7 @@ __all__ = [
     "PrivateTable",
     "View",
     "multiplying",
+    "once",
     "view_joins",
 ]
 
@@ -265,6 +266,32 @@ def _keys(view: View) -> tuple[frozenset[str], ...]:
         case PersonJoin(left=left, right=right, on=on):
             alone = view.kind in ("semi", "anti") or any(key <= {theirs for _, theirs in on} for key in _keys(right))
             return _keys(left) if alone else ()
+
+
+def once(view: View, name: str) -> bool:
+    """Whether no two rows of a person have the same value of a column; nulls aside.
+
+    By induction: a declared key is one, a row beside which at most one other comes is not repeated, and what filters does not repeat.
+    """
+    if view.single:
+        return True
+    match view:
+        case PrivateTable(unique=unique):
+            return unique == (name,)
+        case PersonTotals(rows=rows, by=by):
+            return by == (name,) or (name in by and once(rows, name))
+        case PersonWindows(rows=rows):
+            return name in rows.columns and once(rows, name)
+        case Chosen(rows=rows, shown=shown):
+            column = dict(shown).get(name)
+            return column is not None and column.expression is None and column.name in rows.columns and once(rows, column.name)
+        case PersonJoin(left=left, right=right, on=on):
+            if view.kind in ("semi", "anti"):
+                return once(left, name)
+            if name in left.columns:
+                return once(left, name) and any(key <= {theirs for _, theirs in on} for key in _keys(right))
+            own = name.removeprefix(f"{view.name}.")
+            return once(right, own) and any(key <= {mine for mine, _ in on} for key in _keys(left))
 
 
 def multiplying(view: View | None) -> list[PersonJoin]:

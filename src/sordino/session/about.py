@@ -254,6 +254,8 @@ def _estimand(name: str, facts: Mapping[str, Any]) -> str:
             return f"the number of different values of {of}"
         case "present":
             return f"the number that have a {of}"
+        case "present_units":
+            return f"the number of different {facts['privacy unit']['unit']}s that have a {of}"
         case "counts":
             return "how many fulfil each condition"
         case "sum":

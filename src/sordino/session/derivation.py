@@ -16,12 +16,19 @@ from sordino.session.card import Card
 from sordino.session.simulation import DRAWS, simulated_ends
 from sordino.statistics import count, count_distinct, count_units
 from sordino.statistics import sum as total
-from sordino.statistics.row_count import Present
+from sordino.statistics.row_count import Present, PresentUnits
 
 if TYPE_CHECKING:
     from sordino.session.release import Release
 
-ADDED = (type(count()), type(count_units()), type(count_distinct("x")), type(total("x")), Present)  # answers that are a number plus noise
+ADDED = (
+    type(count()),
+    type(count_units()),
+    type(count_distinct("x")),
+    type(total("x")),
+    Present,
+    PresentUnits,
+)  # answers that are a number plus noise
 __all__ = ["again", "derived", "presented"]
 
 

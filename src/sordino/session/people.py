@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sordino.errors import QueryError
-from sordino.plan.per_person import MANY, total_of, unlimited
+from sordino.plan.person_total import MANY, total_of, unlimited
 from sordino.plan.query_plan import QueryPlan
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column, check_bounds

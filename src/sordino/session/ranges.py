@@ -153,7 +153,7 @@ def nonnegative(release: Release) -> Release:
     lowered by one amount and cut at zero so that their total stays, which is the closest point with that total (Duchi et al. 2008).
     """
     said = [item["statistic"] for item in release.card.get("question", {}).get("statistics", {}).values()]
-    if not said or any(kind not in ("count", "count_units", "histogram", "present") for kind in said):
+    if not said or any(kind not in ("count", "count_units", "histogram", "present", "present_units") for kind in said):
         raise QueryError("SRD-105", "only counts are made non-negative.", "Release a count by group or a histogram.")
     answers = dict(release.answers)
     fine = _finest(release) if any("sets" in item for item in release.card["question"]["statistics"].values()) else None

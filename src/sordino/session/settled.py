@@ -24,6 +24,7 @@ from sordino.plan.query_plan import QueryPlan as Question
 from sordino.plan.recall import context, frame
 from sordino.privacy.certificate import Certificate, whole_cost
 from sordino.privacy.cost import Cost
+from sordino.schema.column import Column
 from sordino.schema.frame import Frame
 from sordino.schema.spelling import spell
 from sordino.schema.value import shown
@@ -46,6 +47,11 @@ if TYPE_CHECKING:
     from sordino.session.table import Table
 
 __all__ = ["Nobody", "Settled", "settle", "within"]
+
+
+def _added(column: Column) -> bool:
+    """Whether a column has whole steps: bounds, or truth values, which are 0 and 1."""
+    return column.bounds is not None or column.type == "bool"
 
 
 @dataclass(frozen=True)
@@ -71,7 +77,7 @@ class Nobody:
 
     def _table(self, groups: int, terms: int = 0) -> ArrayTable:
         nothing = (np.empty(0, np.int64),) * groups
-        columns = {column.name: ArrayColumn(column.grid().width, nothing) for column in self.frame.columns if column.bounds is not None}
+        columns = {column.name: ArrayColumn(column.grid().width, nothing) for column in self.frame.columns if _added(column)}
         return ArrayTable(((),) * groups, columns, defaultdict(lambda: [0] * groups), (np.empty((0, terms + 1)),) * groups)
 
 

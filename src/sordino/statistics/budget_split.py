@@ -19,7 +19,7 @@ from sordino.statistics.moments import ColumnMoments, Halves, MomentsStep
 from sordino.statistics.port import Answer, Context, Counted, Groups, Priced, Statistic, Step
 from sordino.statistics.private_keys import CountedKeys, Keys
 from sordino.statistics.reach import length_grid, public_size
-from sordino.statistics.row_count import Count, CountUnits, PredicateCounts, Present
+from sordino.statistics.row_count import Count, CountUnits, PredicateCounts, Present, PresentUnits
 from sordino.summaries import Ask, Draw
 
 __all__ = ["Drawing", "Merged", "Plan", "Single", "bundles", "plan_steps"]
@@ -224,7 +224,7 @@ def _gains(members: tuple[str, ...], statistics: Mapping[str, Statistic], epsilo
     if len(members) == 1:
         statistic = statistics[members[0]]
         total = isinstance(
-            statistic, Means | PredicateCounts | Count | CountDistinct | CountUnits | GroupingSets | Present | Sum | Variance
+            statistic, Means | PredicateCounts | Count | CountDistinct | CountUnits | GroupingSets | Present | PresentUnits | Sum | Variance
         )
         if not total and not (isinstance(statistic, Mean) and statistic.shared):
             return False

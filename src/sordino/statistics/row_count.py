@@ -2,7 +2,7 @@
 
 How many people.
 
-How many rows have a value.
+How many rows have a value, and how many people have such a row.
 
 How many rows satisfy each of several predicates, in one release.
 """
@@ -29,7 +29,7 @@ from sordino.statistics.reach import Reach, read_totals
 from sordino.summaries import Ask, Draw
 from sordino.summaries.totals import Item
 
-__all__ = ["Count", "CountStep", "CountUnits", "PredicateCounts", "Present", "count", "count_units", "counts", "units_item"]
+__all__ = ["Count", "CountStep", "CountUnits", "PredicateCounts", "Present", "PresentUnits", "count", "count_units", "counts", "units_item"]
 
 ONE = Fraction(1)
 
@@ -119,9 +119,13 @@ class CountUnits(Plain):
         return {"statistic": "count_units"}
 
     def ways(self, epsilon: Fraction, delta: Fraction, context: Context) -> Ways:
-        unit, groups = context.unit, context.limits.touched
-        once = replace(context, unit=PrivacyUnit(unit.column, unit.relation, groups, groups, 1))
-        return _counted(units_item(context), epsilon, delta, once)
+        return _counted(units_item(context), epsilon, delta, _once(context))
+
+
+def _once(context: Context) -> Context:
+    """As if everybody had one row in each group they are in."""
+    unit, groups = context.unit, context.limits.touched
+    return replace(context, unit=PrivacyUnit(unit.column, unit.relation, groups, groups, 1))
 
 
 def count_units() -> CountUnits:
@@ -151,6 +155,46 @@ class Present(Plain):
 
     def ways(self, epsilon: Fraction, delta: Fraction, context: Context) -> Ways:
         return _counted(Item("counted", index=self.first), epsilon, delta, context)
+
+
+@dataclass(frozen=True)
+class PeopleStep(CountStep):
+    """One noisy number of people per group, of whom one row at least fulfils a condition."""
+
+    @property
+    def covers(self) -> str:
+        return "the people whose rows that count have one: of somebody with more rows than count, some are left out"
+
+
+@dataclass(frozen=True)
+class PresentUnits(Plain):
+    r"""The number of people with a row in which a column is not null: at the price of a number of people.
+
+    Theorem. With a person in at most J groups, whole noise of scale J/epsilon is epsilon-DP under add_remove, 2 J/epsilon under replace
+    with groups and 1/epsilon without.
+    Proof. A person is counted in a group if one of the rows they have there, after bounding, fulfils the condition: once at most, and by
+    their own rows alone. QED
+    """
+
+    column: str
+    expression: Expression | None = None
+    first: int = 0
+    columns: tuple[str, ...] = ()
+
+    @property
+    def label(self) -> str:
+        return f"count_units({self.column})"
+
+    @property
+    def predicates(self) -> tuple[Any, ...]:  # type: ignore[override]
+        return (Not(IsNull(Name(self.column, self.expression))),)
+
+    def question(self) -> dict[str, Any]:
+        return {"statistic": "present_units", "column": self.column}
+
+    def ways(self, epsilon: Fraction, delta: Fraction, context: Context) -> Ways:
+        noises = Reach(ONE, ONE, _once(context)).noises(epsilon, delta, (ONE, ONE))
+        return {name: partial(PeopleStep, Item("people", index=self.first), noise) for name, noise in noises.items()}
 
 
 @dataclass(frozen=True)

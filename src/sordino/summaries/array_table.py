@@ -50,7 +50,7 @@ class ArrayColumn(Hidden):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class ArrayTable(Hidden):
-    """Groups by key; of each its columns, and how often each other item ("rows", "units", "counted") is there, in the order of the keys.
+    """Groups by key; of each its columns, and how often each other item is there ("rows", "units", "counted"), in the order of the keys.
 
     `coordinates` are the rows of a regression, one array per group: the constant, the terms, the target. Nothing
     has to be given that is not asked for. A group that is asked for and is not there has no rows.
@@ -90,7 +90,7 @@ class ArrayTable(Hidden):
         return not any(len(x) for column in self.columns.values() for x in column.values) and not any(map(len, self.coordinates))
 
     def _total(self, item: Item) -> NDArray[np.object_]:
-        if item.what in ("units", "counted") or item.column is None:
+        if item.what in ("units", "counted", "people") or item.column is None:
             return np.array(self.counts[item] if self.keys else (), object)
         column = self.columns[item.column]
         return np.array([column.total(item.what, place) for place in range(len(self.keys))], object)

@@ -48,7 +48,8 @@ class Item:
 
     what: "rows" (all rows, or rows where `column` is not null), "units" (distinct unit ids), "sum" of a column's grid integers x over its
     non-null rows, "coarse" and "squares" the sums of x >> s and of (x >> s)^2 with s = coarse_shift(grid), so that a square has at most
-    40 bits, "counted" (rows for which frame.counted[index] is true), "moved" (rows beyond limits; only `Clipped` is answered with it).
+    40 bits, "counted" (rows for which frame.counted[index] is true), "people" (distinct unit ids of these rows),
+    "moved" (rows beyond limits; only `Clipped` is answered with it).
     """
 
     what: str
