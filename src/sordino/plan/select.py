@@ -29,6 +29,7 @@ from sordino.plan.person_join import settled, viewed
 from sordino.plan.query_plan import QueryPlan
 from sordino.plan.refusal import DEPTH
 from sordino.plan.rewrite import LENGTH, SHAPE, allow, check_statement, refuse, refuse_part
+from sordino.plan.row_key import firsts
 from sordino.plan.scalar import spelled_out
 from sordino.plan.simplify import simpler
 from sordino.plan.source import Sources
@@ -148,7 +149,10 @@ def read_select(text: str, catalogue: Catalogue) -> Selected:
     try:
         tree = spelled_out(parse_statement(text))
         allow(tree, "expressions", "from_", "joins", "where", "group", "order", "limit", "with_", "having", "qualify")
-        scope = Sources(catalogue).with_named(tree.args.get("with_")).scope(tree)
+        sources = Sources(catalogue).with_named(tree.args.get("with_"))
+        scope = sources.scope(tree)
+        if (turned := firsts(tree, scope, catalogue)) is not None:
+            tree, scope = turned, sources.scope(turned)
         view = viewed(scope, catalogue) if scope.table in catalogue.people else None
         return _Select(tree, scope, Aggregates(Expressions(scope, scope.condition), catalogue.unit, {}, view)).read()
     except RecursionError:
