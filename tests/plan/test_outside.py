@@ -18,7 +18,8 @@ OPEN = {  # places of those that are still refused, by house
     "flights": {16, 25},
     "retail": {5, 7, 11, 14, 17},
 }
-PLAIN = {12, 14, 18, 20, 34, 39, 42, 46, 50, 54, 60}
+PLAIN = {14, 18, 20, 34, 39, 46, 50, 54, 60}
+UNSEEN = {6, 13, 23, 32}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -43,13 +44,13 @@ def test_of_forty_further_ones_the_rest_is_refused_by_name() -> None:
             assert data[name].sql(text).release(epsilon=5).to_dict()
         except QueryError as error:
             refused.append(error)
-    assert len(refused) == 7
+    assert len(refused) == 6
     assert all(error.fix and "something outside" not in str(error) for error in refused)
 
 
-@pytest.mark.parametrize(("file", "most"), [("plain", PLAIN)])
+@pytest.mark.parametrize(("file", "most"), [("plain", PLAIN), ("unseen", UNSEEN)])
 def test_of_those_written_after_that_the_rest_is_refused_by_name_and_for_nothing(file: str, most: set[int]) -> None:
-    """34 of the 60 in `plain` were answered when they were tried first."""
+    """34 of the 60 in `plain` were answered when they were tried first, and 34 of the 40 in `unseen`, which were written after the mending."""
     data, refused = dict[str, Any](), {}
     for place, (name, text) in enumerate(later(file), 1):
         data.setdefault(name, opened(name))
@@ -79,6 +80,11 @@ def test_of_those_written_after_that_the_rest_is_refused_by_name_and_for_nothing
         ("retail", "SELECT COUNT(*) AS n FROM customers c WHERE (SELECT COUNT(*) FROM orders o WHERE o.customer_id = c.customer_id) < 1", 5),
         ("retail", "SELECT COUNT(*) AS n FROM customers c WHERE 4 <= (SELECT COUNT(*) FROM orders o WHERE o.customer_id = c.customer_id)", 15),
         ("retail", "SELECT COUNT(*) AS n FROM customers c WHERE (SELECT MAX(total) FROM orders o WHERE o.customer_id = c.customer_id) < 100", 10),
+        ("retail", "SELECT COUNT(DISTINCT o.order_id) AS n FROM orders o JOIN order_lines l ON l.order_id = o.order_id WHERE l.quantity > 1", 45),
+        ("retail", "SELECT COUNT(DISTINCT o.order_id) AS n FROM orders o LEFT JOIN order_lines l ON l.order_id = o.order_id", 60),
+        ("retail", "SELECT COUNT(DISTINCT l.order_id) AS n FROM order_lines l WHERE l.quantity > 3", 15),
+        ("retail", "SELECT COUNT(*) AS n FROM (SELECT customer_id, YEAR(order_date) AS y FROM orders GROUP BY 1, 2 HAVING COUNT(*) > 1) x", 30),
+        ("retail", "SELECT SUM(CAST(strftime('%m', order_date) AS INTEGER)) AS n FROM orders", 390),
         ("bank", "SELECT COUNT(*) AS n FROM transactions WHERE description LIKE ANY ('%ATM%', '%CASH%')", 60),
         ("bank", "SELECT COUNT(*) AS n FROM transactions WHERE description NOT ILIKE ANY ('%atm%', 'cash')", 30),
         ("bank", "SELECT REGR_COUNT(income, age) AS n FROM clients", 16),

@@ -7,7 +7,7 @@ bounds only: those that follow from the columns, or those that LEAST and GREATES
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -60,6 +60,7 @@ class _Reader:
     select: exp.Expr
     found: Scope
     catalogue: Catalogue
+    computed: list[tuple[exp.Expr, str]] = field(default_factory=list)  # what is grouped by and is no column, by the name it has
 
     @property
     def said(self) -> list[exp.Expr]:
@@ -105,6 +106,8 @@ class _Reader:
         made: dict[str, PersonTotal] = {}
 
         def swap(node: exp.Expr) -> exp.Expr:
+            if (made_of := next((name for known, name in self.computed if known == bare(node)), None)) is not None:
+                return exp.column(exp.to_identifier(made_of, quoted=True))
             if isinstance(node, exp.AggFunc | exp.Filter | exp.CountIf):
                 return exp.column(exp.to_identifier(self._total(node, below, made, many), quoted=True))
             if type(node) is exp.Column:
@@ -170,9 +173,9 @@ class _Reader:
                 continue
             column = self._expressions().known(node)
             owned = owned or names_owner(self.found, column, self.catalogue)
-            if column.expression is not None:
-                refuse("GROUP BY something computed beside the person", "Compute it in a subquery inside.")
             found[column.name] = column
+            if column.expression is not None:
+                self.computed.append((node, column.name))
         if not owned:
             fix = f"GROUP BY {spell(self.catalogue.unit or '')} too: then every row belongs to one person. Aggregate over people outside."
             refuse("groups of several people inside a subquery", fix)

@@ -27,7 +27,7 @@ def firsts(tree: exp.Select, scope: Scope, catalogue: Catalogue) -> exp.Select |
     """The same SELECT over rows that know whether they are the first of their key; None where no key is repeated."""
     if scope.table not in catalogue.people:
         return None
-    counts = [node for clause in _clauses(tree) for node in clause.find_all(exp.Count) if _repeated(node, scope, catalogue)]
+    counts: list[exp.Expr] = [node for clause in _clauses(tree) for node in clause.find_all(exp.Count) if _repeated(node, scope, catalogue)]
     group = tree.args.get("group")
     if not counts or (group is not None and _several(group)):
         return None
@@ -37,9 +37,8 @@ def firsts(tree: exp.Select, scope: Scope, catalogue: Catalogue) -> exp.Select |
 def _several(group: exp.Expr) -> bool:
     """Whether several groupings are asked at once, or whatever the SELECT names."""
     kinds = (exp.Rollup, exp.Cube, exp.GroupingSets, exp.Tuple)
-    return any(value for word, value in group.args.items() if word != "expressions") or any(
-        type(node) in kinds for node in group.expressions
-    )
+    more = any(value for word, value in group.args.items() if word != "expressions")
+    return more or any(type(node) in kinds for node in group.expressions)
 
 
 def _clauses(tree: exp.Expr) -> list[exp.Expr]:

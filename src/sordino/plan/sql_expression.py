@@ -300,6 +300,8 @@ def _cast(item: Expression, to: exp.Expr) -> Expression:
         refuse("a cast outside the subset", "Cast to INTEGER, BIGINT, DOUBLE, DECIMAL(p, s), BOOLEAN, DATE or TIMESTAMP.")
     if KINDS.get(kind) == "date" and extent(item).type == "date":
         return item
+    if kind in WHOLE and isinstance(item, Call) and item.word == "digits":  # a whole number written as text
+        item = item.items[0]
     digits, scale = sizes if kind == Type.DECIMAL else (0, 0)
     if digits > 18 or scale > digits:
         refuse(f"DECIMAL({digits},{scale})", "Use at most 18 digits: DECIMAL(18, 2).")
