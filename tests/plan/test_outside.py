@@ -84,6 +84,8 @@ def test_of_those_written_after_that_the_rest_is_refused_by_name_and_for_nothing
         ("retail", "SELECT COUNT(DISTINCT o.order_id) AS n FROM orders o LEFT JOIN order_lines l ON l.order_id = o.order_id", 60),
         ("retail", "SELECT COUNT(DISTINCT l.order_id) AS n FROM order_lines l WHERE l.quantity > 3", 15),
         ("retail", "SELECT COUNT(*) AS n FROM (SELECT customer_id, YEAR(order_date) AS y FROM orders GROUP BY 1, 2 HAVING COUNT(*) > 1) x", 30),
+        ("retail", "SELECT COUNT(DISTINCT CASE WHEN l.quantity > 3 THEN l.order_id END) AS n FROM order_lines l", 15),
+        ("retail", "SELECT COUNT(DISTINCT o.order_id) FILTER (WHERE l.product_id = 1) AS n FROM orders o JOIN order_lines l USING (order_id)", 20),
         ("retail", "SELECT SUM(CAST(strftime('%m', order_date) AS INTEGER)) AS n FROM orders", 390),
         ("bank", "SELECT COUNT(*) AS n FROM transactions WHERE description LIKE ANY ('%ATM%', '%CASH%')", 60),
         ("bank", "SELECT COUNT(*) AS n FROM transactions WHERE description NOT ILIKE ANY ('%atm%', 'cash')", 30),

@@ -130,8 +130,8 @@ class _Values:
     rows: int
     units: int
     counted: tuple[int, ...]
-    people: tuple[int, ...]
     columns: Mapping[str, NDArray[np.int64]]
+    people: tuple[int, ...] = ()
 
 
 def _truths(plan: Settled, engine: _Kept, statistic: Any) -> list[Any]:
@@ -154,15 +154,8 @@ def _truths(plan: Settled, engine: _Kept, statistic: Any) -> list[Any]:
     for at in range(len(totals.keys)):
         numbers = [int(totals.values[item][at]) for item in items]
         split = 2 + len(indices)
-        out.append(
-            _Values(
-                numbers[0],
-                numbers[1],
-                tuple(numbers[2:split]),
-                tuple(numbers[split:]),
-                {name: parts[at] for name, parts in sorted_columns.items()},
-            )
-        )
+        columns = {name: parts[at] for name, parts in sorted_columns.items()}
+        out.append(_Values(numbers[0], numbers[1], tuple(numbers[2:split]), columns, tuple(numbers[split:])))
     return out
 
 

@@ -12,6 +12,7 @@ from sordino import statistics
 from sordino.errors import QueryError
 from sordino.plan.literal import bare, constant_of
 from sordino.plan.rewrite import COUNTED, allow, refuse, refuse_part
+from sordino.plan.row_key import under_condition
 from sordino.plan.sql_expression import Expressions
 from sordino.schema.column import Column
 from sordino.schema.spelling import spell
@@ -126,8 +127,7 @@ class Aggregates:
         if len(node.expressions) != 1:
             refuse("COUNT(DISTINCT ...) of several columns", "Count one column, or GROUP BY them and COUNT(*).")
         item = bare(node.expressions[0])
-        counted = self._condition_of(item)
-        test, item = (None, item) if counted is None else counted
+        test, item = under_condition(item)
         named = self.expressions.scope.find(item) if type(item) is exp.Column else None
         if named is None or named.type != "id":
             return statistics.count_distinct(self._column(bare(node.expressions[0])).name)
@@ -139,25 +139,13 @@ class Aggregates:
             what = f"COUNT(DISTINCT {spell(str(item.name))}) of rows among which a key may come several times"
             refuse(
                 what,
-                f"Count where it comes once: COUNT(*) FROM (SELECT DISTINCT {spell(str(item.name))} FROM ...).",
+                f"Count where it comes once: COUNT(*) FROM (SELECT DISTINCT {spell(str(item.name))} FROM ...), or one GROUP BY at a time.",
             )
         if test is not None:
             there = exp.Not(this=exp.Is(this=item.copy(), expression=exp.Null()))
             return self._present(exp.and_(test.copy(), there), Present)
         self.columns[known.name] = known
         return Present(known.name)
-
-    def _condition_of(self, item: exp.Expr) -> tuple[exp.Expr, exp.Expr] | None:
-        """CASE WHEN a THEN the id WHEN b THEN the id END as a condition and the id; None for anything else."""
-        if type(item) is not exp.Case or any(part is not None and type(bare(part)) is not exp.Null for part in (item.args.get("default"),)):
-            return None
-        branches = item.args["ifs"]
-        named = bare(branches[0].args["true"])
-        if type(named) is not exp.Column or any(bare(branch.args["true"]) != named for branch in branches):
-            return None
-        tested = item.args.get("this")
-        tests = [b.this.copy() if tested is None else exp.EQ(this=tested.copy(), expression=b.this.copy()) for b in branches]
-        return (exp.or_(*tests) if len(tests) > 1 else tests[0]), named
 
     def _present(self, test: exp.Expr, kind: type[Present | PresentUnits]) -> Statistic:
         """The rows or the people that fulfil a condition."""

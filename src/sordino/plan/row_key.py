@@ -18,7 +18,7 @@ from sordino.plan.person_join import names_owner, viewed
 from sordino.plan.sql_expression import Catalogue, Scope
 from sordino.schema.view import once
 
-__all__ = ["firsts"]
+__all__ = ["firsts", "under_condition"]
 
 ASKED = ("having", "qualify", "order")
 
@@ -32,6 +32,19 @@ def firsts(tree: exp.Select, scope: Scope, catalogue: Catalogue) -> exp.Select |
     if not counts or (group is not None and _several(group)):
         return None
     return _Turned(tree, scope, catalogue).turned(counts)
+
+
+def under_condition(item: exp.Expr) -> tuple[exp.Expr | None, exp.Expr]:
+    """CASE WHEN a THEN x WHEN b THEN x END as a condition and the column x; anything else without a condition."""
+    last = item.args.get("default")
+    if type(item) is not exp.Case or (last is not None and type(bare(last)) is not exp.Null):
+        return None, item
+    branches, tested = item.args["ifs"], item.args.get("this")
+    named = bare(branches[0].args["true"])
+    if type(named) is not exp.Column or any(bare(branch.args["true"]) != named for branch in branches):
+        return None, item
+    tests = [b.this.copy() if tested is None else exp.EQ(this=tested.copy(), expression=b.this.copy()) for b in branches]
+    return (exp.or_(*tests) if len(tests) > 1 else tests[0]), named
 
 
 def _several(group: exp.Expr) -> bool:
@@ -49,7 +62,7 @@ def _repeated(node: exp.Expr, scope: Scope, catalogue: Catalogue) -> bool:
     """Whether this counts the different values of a key that may come several times."""
     inner = node.args.get("this")
     items = inner.expressions if type(inner) is exp.Distinct else []
-    item = bare(items[0]) if len(items) == 1 else None
+    _, item = under_condition(bare(items[0])) if len(items) == 1 else (None, exp.Null())
     if type(item) is not exp.Column:
         return False
     column = scope.find(item)
@@ -110,10 +123,17 @@ class _Turned:
 
     def _first(self, key: exp.Expr, by: list[exp.Expr]) -> str:
         """The name under which rows show their number among those of their key and group."""
-        name = f"number in {bare(key).name}"
-        number = exp.Window(this=exp.RowNumber(), partition_by=[bare(key).copy(), *(node.copy() for node in by)], over="OVER")
-        missing = exp.Is(this=bare(key).copy(), expression=exp.Null())
-        self.shown[name] = exp.Case(ifs=[exp.If(this=missing, true=exp.Literal.number(2))], default=number)
+        test, named = under_condition(bare(key))
+        name = f"number in {named.name}" if test is None else f"number in {named.name} {len(self.shown)}"
+        within = [named.copy(), *(node.copy() for node in by)]
+        if test is not None:  # rows that fulfil it are numbered among themselves
+            within.append(exp.Case(ifs=[exp.If(this=test.copy(), true=exp.Literal.number(1))], default=exp.Literal.number(0)))
+        missing = exp.If(this=exp.Is(this=named.copy(), expression=exp.Null()), true=exp.Literal.number(2))
+        number = exp.Window(this=exp.RowNumber(), partition_by=within, over="OVER")
+        if test is None:
+            self.shown[name] = exp.Case(ifs=[missing], default=number)
+        else:
+            self.shown[name] = exp.Case(ifs=[missing, exp.If(this=test.copy(), true=number)], default=exp.Literal.number(2))
         return name
 
     def _labelled(self, old: exp.Expr, new: exp.Expr) -> exp.Expr:

@@ -316,7 +316,7 @@ class _Select:
         item = next((item for item in items if named and item.alias == node.name), None) or _placed(node, items, "GROUP BY")
         if item is not None and not (named and any(node.name in columns for columns in self.scope.relations.values())):
             if item.column is None:
-                refuse("GROUP BY an aggregate", "Group by columns.")
+                refuse("GROUP BY an aggregate", "Group by columns; bands have ends of your own: CASE WHEN x < 10 THEN ... END.")
             return item.column
         if constant_of(node) is not None:
             refuse("GROUP BY a constant", "Name a column; text in single quotes is no name.")
