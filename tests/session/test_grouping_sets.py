@@ -135,7 +135,7 @@ def test_sql_says_the_same_as_python(table):
 
 
 def test_from_afar_and_non_negative_and_refused(table):
-    said = Words(RemoteAsked("t"), lambda asked: asked.call).rollup("a", "b").count()
+    said = Words(RemoteAsked("t"), lambda asked: asked.call, lambda *_, **options: options).rollup("a", "b").count()
     assert CallBody.model_validate_json(json.dumps(said)).sets == [["a", "b"], ["a"], []]
     found = table.where("a = 'x'").cube("a", "b").count().release(epsilon=0.01).nonnegative().to_dict()
     cells = dict(zip(zip(found["a"], found["b"], strict=True), found["count"], strict=True))

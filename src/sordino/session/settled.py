@@ -24,7 +24,6 @@ from sordino.plan.query_plan import QueryPlan as Question
 from sordino.plan.recall import context, frame
 from sordino.privacy.certificate import Certificate, whole_cost
 from sordino.privacy.cost import Cost
-from sordino.schema.column import Column
 from sordino.schema.frame import Frame
 from sordino.schema.spelling import spell
 from sordino.schema.value import shown
@@ -49,11 +48,6 @@ if TYPE_CHECKING:
 __all__ = ["Nobody", "Settled", "settle", "within"]
 
 
-def _added(column: Column) -> bool:
-    """Whether a column has whole steps: bounds, or truth values, which are 0 and 1."""
-    return column.bounds is not None or column.type == "bool"
-
-
 @dataclass(frozen=True)
 class Nobody:
     """Answers every request as an engine would if nobody were there: no group occurs, and one window stands for all of them."""
@@ -66,18 +60,18 @@ class Nobody:
         groups = 0 if self.frame.by else 1
         match request:
             case Middles():
-                return self._table(len(request.kept)).ask(replace(request, keys=None))
+                return self._table(len(request.kept), measured=request.column).ask(replace(request, keys=None))
             case Ranks() | Rows():
-                return self._table(1).ask(replace(request, keys=None))
+                return self._table(1, measured=request.column).ask(replace(request, keys=None))
             case Records():
                 return self._table(1, len(request.columns)).ask(request)
             case Gram() | Gradient() | Lengths() | Outer():
                 return self._table(groups, len(request.terms)).ask(request)
         return self._table(1 if isinstance(request, Clipped) else groups).ask(request)
 
-    def _table(self, groups: int, terms: int = 0) -> ArrayTable:
+    def _table(self, groups: int, terms: int = 0, measured: str = "") -> ArrayTable:
         nothing = (np.empty(0, np.int64),) * groups
-        columns = {column.name: ArrayColumn(column.grid().width, nothing) for column in self.frame.columns if _added(column)}
+        columns = {c.name: ArrayColumn(c.grid().width if c.name == measured else 0, nothing) for c in self.frame.columns}
         return ArrayTable(((),) * groups, columns, defaultdict(lambda: [0] * groups), (np.empty((0, terms + 1)),) * groups)
 
 
