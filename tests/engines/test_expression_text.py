@@ -87,7 +87,8 @@ def test_group_keys_are_the_values_an_expression_can_have() -> None:
     assert YEARS.keys == tuple(range(1950, 2021))
     assert PLACES.keys == ("ulm", "Ulm", "a'b", "nowhere", "😀", "unknown")
     assert SPLIT.keys == ("ulm", "Ulm", "a'b", "nowhere", None, "😀", "young")
-    assert derive(Arithmetic("*", AGES, Constant(100))).keys is None
+    assert derive(Arithmetic("*", AGES, Constant(100))).keys == tuple(range(0, 12_001, 100))
+    assert derive(Arithmetic("*", AGES, AGES)).keys is None
     assert derive(Case(((OLD, Leaf(Column("city", "cat"))),))).keys is None
 
 
