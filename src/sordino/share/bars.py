@@ -15,7 +15,6 @@ The drawn number of rows is the mean of all drawn totals by their precision, and
 
 from __future__ import annotations
 
-import math
 from functools import lru_cache
 from statistics import NormalDist
 
@@ -49,8 +48,10 @@ def chance(sets: int) -> float:
 
 
 def _more_than(most: int, sets: int, chance: float) -> float:
-    """P(Binomial(sets, chance) > most)."""
-    return 1 - math.fsum(math.comb(sets, k) * chance**k * (1 - chance) ** (sets - k) for k in range(most + 1))
+    """P(Binomial(sets, chance) > most), also for tens of thousands of sets."""
+    from scipy.special import bdtrc
+
+    return float(bdtrc(most, sets, chance))
 
 
 def _z(chance: float) -> float:
