@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino.lab.loss import NOTHING, PathLoss, between, listed, mass_upto, merged, together
-from sordino.lab.told_keys import ToldKeys
+from sordino.lab.loss import NOTHING, PathLoss, between, listed, mass_upto
+from sordino.lab.told_keys import ToldAlone, ToldKeys
 from sordino.lab.told_minimum import ToldMinimum
 from sordino.lab.world import Listing, listing
 from sordino.mechanisms.above_threshold import AboveThreshold
@@ -58,7 +58,8 @@ def told(mechanism: Any, one: Ask, other: Ask) -> Told | None:
     """
     one, other = _kept(one), _kept(other)
     if isinstance(mechanism, PartitionSelection | StableHistogram):
-        return _Keyed(mechanism, one(Counts()), other(Counts())).rule
+        keys = ToldAlone(mechanism, one(Counts()), other(Counts()))
+        return Told(keys.pin, keys.loss)
     if isinstance(mechanism, WeightedSelection):
         rounds = ToldKeys.of(mechanism, one(KeyWeights()), other(KeyWeights()))
         return Told(rounds.pin, rounds.loss)
@@ -93,50 +94,6 @@ def _listed(mechanism: Any, one: Ask, other: Ask) -> Told:
 def _values(one: Listing, other: Listing) -> PathLoss:
     keys = list(dict.fromkeys([*one.law, *other.law]))
     return listed([one.law.get(key, 0.0) for key in keys], [other.law.get(key, 0.0) for key in keys])
-
-
-class _Keyed:
-    """Keys nobody listed: each is named, or its count shown, on its own. Keys of one side only are withheld on both."""
-
-    def __init__(self, mechanism: PartitionSelection | StableHistogram, one: Any, other: Any) -> None:
-        self.mechanism = mechanism
-        counts = mechanism if isinstance(mechanism, StableHistogram) else None
-        self.least = None if counts is None else counts.threshold
-        held = [[k for k, n in zip(t.keys, t.counts, strict=True) if counts is None or n > 0] for t in (one, other)]
-        self.sides = [{key: place for place, key in enumerate(keys)} for keys in held]
-        self.rule = Told(self.pin, self.loss)
-
-    def pin(self, _: int, one: Any, other: Any) -> tuple[Any, Any]:
-        chosen: list[list[Any]] = [[0] * len(side) for side in self.sides]
-        for side, places in enumerate(self.sides):
-            for key, i in places.items():
-                chosen[side][i] = self._outcome(key, one, other)
-        kind = np.bool_ if self.least is None else np.int64
-        return np.array(chosen[0], kind), np.array(chosen[1], kind)
-
-    def _outcome(self, key: Any, one: Any, other: Any) -> Any:
-        both = key in self.sides[0] and key in self.sides[1]
-        if self.least is None:
-            return both and all(law.probabilities[law.index[side[key]]] > 0 for law, side in zip((one, other), self.sides, strict=True))
-        return max(self.least, int(np.asarray(one.location)[self.sides[0][key]])) if both else -FAR
-
-    def loss(self, turns: Turns) -> PathLoss:
-        ((one, other),) = turns
-        return together([self._key(key, one, other) for key in {**self.sides[0], **self.sides[1]}])
-
-    def _key(self, key: Any, one: Any, other: Any) -> PathLoss:
-        laws: list[NDArray[np.float64]] = []
-        places = [side.get(key) for side in self.sides]
-        if self.least is None:
-            for law, place in zip((one, other), places, strict=True):
-                p = 0 if place is None else law.probabilities[law.index[place]]
-                laws.append(np.array([float(p), float(1 - p)]))
-            return listed(*laws)
-        a, b = (None if place is None else int(np.asarray(law.location)[place]) for law, place in zip((one, other), places, strict=True))
-        if a is not None and b is not None:
-            return NOTHING if a == b else listed(*merged(one, a, b, self.least))
-        hidden = [1.0 if n is None else float(mass_upto(one, n, self.least - 1)) for n in (a, b)]
-        return listed([hidden[0], 1 - hidden[0]], [hidden[1], 1 - hidden[1]])
 
 
 def _proposed(mechanism: ProposeTestRelease, one: Ask, other: Ask) -> Told:

@@ -1,4 +1,4 @@
-"""Keys named in rounds by sums of noisy weights: when each is named, and what that tells two neighbours apart by."""
+"""Keys nobody listed: which are named, each on its own or in rounds by sums of noisy weights, and what that tells."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from sordino.lab.loss import PathLoss, listed, together
+from sordino.lab.loss import NOTHING, PathLoss, listed, mass_upto, merged, together
+from sordino.mechanisms.partition_selection import PartitionSelection
+from sordino.mechanisms.stable_histogram import StableHistogram
 from sordino.mechanisms.weighted_selection import ROUNDS, WeightedSelection
 
-__all__ = ["ToldKeys", "first_named"]
+__all__ = ["ToldAlone", "ToldKeys", "first_named"]
 
 FAR = 2**59  # an outcome that no threshold lies beyond, and eight of which are still a number of the machine
 WIDE = 12  # deviations below a threshold that are walked
@@ -75,3 +77,46 @@ class ToldKeys:
             return np.array([0.0] * len(ROUNDS) + [1.0])
         weights = tuple(int(np.asarray(law.location)[place]) for law in laws)
         return first_named(weights, tuple(float(law.scale) for law in laws), tuple(end - 0.5 for end in self.least))
+
+
+class ToldAlone:
+    """Keys nobody listed: each is named, or its count shown, on its own. Keys of one side only are withheld on both."""
+
+    def __init__(self, mechanism: PartitionSelection | StableHistogram, one: Any, other: Any) -> None:
+        self.mechanism = mechanism
+        counts = mechanism if isinstance(mechanism, StableHistogram) else None
+        self.least = None if counts is None else counts.threshold
+        held = [[k for k, n in zip(t.keys, t.counts, strict=True) if counts is None or n > 0] for t in (one, other)]
+        self.sides = [{key: place for place, key in enumerate(keys)} for keys in held]
+
+    def pin(self, _: int, one: Any, other: Any) -> tuple[Any, Any]:
+        chosen: list[list[Any]] = [[0] * len(side) for side in self.sides]
+        for side, places in enumerate(self.sides):
+            for key, i in places.items():
+                chosen[side][i] = self._outcome(key, one, other)
+        kind = np.bool_ if self.least is None else np.int64
+        return np.array(chosen[0], kind), np.array(chosen[1], kind)
+
+    def _outcome(self, key: Any, one: Any, other: Any) -> Any:
+        both = key in self.sides[0] and key in self.sides[1]
+        if self.least is None:
+            return both and all(law.probabilities[law.index[side[key]]] > 0 for law, side in zip((one, other), self.sides, strict=True))
+        return max(self.least, int(np.asarray(one.location)[self.sides[0][key]])) if both else -FAR
+
+    def loss(self, turns: Sequence[tuple[Any, Any]]) -> PathLoss:
+        ((one, other),) = turns
+        return together([self._key(key, one, other) for key in {**self.sides[0], **self.sides[1]}])
+
+    def _key(self, key: Any, one: Any, other: Any) -> PathLoss:
+        laws: list[NDArray[np.float64]] = []
+        places = [side.get(key) for side in self.sides]
+        if self.least is None:
+            for law, place in zip((one, other), places, strict=True):
+                p = 0 if place is None else law.probabilities[law.index[place]]
+                laws.append(np.array([float(p), float(1 - p)]))
+            return listed(*laws)
+        a, b = (None if place is None else int(np.asarray(law.location)[place]) for law, place in zip((one, other), places, strict=True))
+        if a is not None and b is not None:
+            return NOTHING if a == b else listed(*merged(one, a, b, self.least))
+        hidden = [1.0 if n is None else float(mass_upto(one, n, self.least - 1)) for n in (a, b)]
+        return listed([hidden[0], 1 - hidden[0]], [hidden[1], 1 - hidden[1]])

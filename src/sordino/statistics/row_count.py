@@ -134,8 +134,8 @@ def count_units() -> CountUnits:
 
 
 @dataclass(frozen=True)
-class Present(Plain):
-    """The number of rows in which a column is not null: a count of the rows that fulfil one condition, at the price of a count."""
+class _NotNull(Plain):
+    """Rows in which a column is not null: one condition of the frame, at index `first`."""
 
     column: str
     expression: Expression | None = None
@@ -143,12 +143,17 @@ class Present(Plain):
     columns: tuple[str, ...] = ()
 
     @property
-    def label(self) -> str:
-        return f"count({self.column})"
-
-    @property
     def predicates(self) -> tuple[Any, ...]:  # type: ignore[override]
         return (Not(IsNull(Name(self.column, self.expression))),)
+
+
+@dataclass(frozen=True)
+class Present(_NotNull):
+    """The number of rows in which a column is not null: a count of the rows that fulfil one condition, at the price of a count."""
+
+    @property
+    def label(self) -> str:
+        return f"count({self.column})"
 
     def question(self) -> dict[str, Any]:
         return {"statistic": "present", "column": self.column}
@@ -167,7 +172,7 @@ class PeopleStep(CountStep):
 
 
 @dataclass(frozen=True)
-class PresentUnits(Plain):
+class PresentUnits(_NotNull):
     r"""The number of people with a row in which a column is not null: at the price of a number of people.
 
     Theorem. With a person in at most J groups, whole noise of scale J/epsilon is epsilon-DP under add_remove, 2 J/epsilon under replace
@@ -176,18 +181,9 @@ class PresentUnits(Plain):
     their own rows alone. QED
     """
 
-    column: str
-    expression: Expression | None = None
-    first: int = 0
-    columns: tuple[str, ...] = ()
-
     @property
     def label(self) -> str:
         return f"count_units({self.column})"
-
-    @property
-    def predicates(self) -> tuple[Any, ...]:  # type: ignore[override]
-        return (Not(IsNull(Name(self.column, self.expression))),)
 
     def question(self) -> dict[str, Any]:
         return {"statistic": "present_units", "column": self.column}
