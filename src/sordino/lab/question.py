@@ -1,18 +1,17 @@
 """Every question one may ask of a table of people, in one place: what an audit of the statistics goes through.
 
-A new statistic is found by walking `sordino.statistics`. If its parameters are not among those below it needs an example here, and the
-campaign says so.
+A new statistic is found because it is registered. If its parameters are not among the usual ones below it needs examples where it is
+registered, and the campaign says so.
 
 Small hostile tables of people with a neighbour each: somebody comes, goes or changes, with values that have gone wrong before.
 """
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from sordino import statistics
@@ -21,6 +20,7 @@ from sordino.session.query import Query
 from sordino.statistics.column_sum import Sum
 from sordino.statistics.grouping_sets import GroupingSets
 from sordino.statistics.rank_test import RankTest
+from sordino.statistics.registry import Example
 from sordino.statistics.row_cap import RowCap
 from sordino.statistics.row_count import Count, Present, PresentUnits
 from sordino.statistics.second_moment import KINDS, Pair
@@ -203,46 +203,12 @@ def moody(x: Any) -> float:
 
 
 Call = tuple[Any, tuple[Any, ...], dict[str, Any]]  # a statistic by its name or class, its parameters, those with names
-EXAMPLES: dict[str, tuple[tuple[str, tuple[Any, ...], dict[str, Any]], ...]] = {
+EXAMPLES: dict[str, tuple[Example, ...]] = {  # those that need a function; the others are registered with their statistic
     "aggregate": (("", (moody, "income"), {"range": (0, TOP), "parts": 3}),),
     "apply": (
         (" a count of one's own", (rich, "income"), {}),
         (" a maximum of one's own", (largest, "income"), {}),
         (" a count over two columns of one's own", (both, ("income", "age")), {}),
-    ),
-    "count_distinct": (("", ("zip",), {}), (" of whole numbers", ("age",), {})),
-    "counts": (("", (["age > 10", "age > 50 AND ok"],), {}),),
-    "sum": (("", ("income",), {}), (" of whole numbers", ("age",), {})),
-    "means": (("", (["income", "age", "ok"],), {}),),
-    "regress": (
-        ("", ("income ~ age + C(sex)",), {}),
-        (" by Huber's loss", ("income ~ age",), {"loss": "huber"}),
-        (" by logistic loss", ("ok ~ age",), {"loss": "logistic"}),
-        (" of several classes", ("sex ~ age",), {"loss": "logistic"}),
-        (" by objective perturbation", ("ok ~ age",), {"loss": "logistic", "method": "objective"}),
-    ),
-    "m_regress": (("", ("income ~ age",), {}), (" of a falling psi", ("income ~ age",), {"psi": "tukey"})),
-    "std": (("", ("age",), {}),),
-    "median": (
-        ("", ("income",), {}),
-        (" as a point", ("income",), {"interval": False}),
-        (" of days", ("born",), {}),
-        (" of whole numbers", ("age",), {}),
-    ),
-    "quantiles": (("", ("income", ["0.25", "0.5", "0.75"]), {}),),
-    "min": (("", ("age",), {}),),
-    "mode": (("", ("sex",), {}), (" of private keys", ("zip",), {})),
-    "top_k": (
-        ("", ("job", 2), {}),
-        (" of private keys", ("zip", 1), {}),
-        (" of private keys with counts", ("zip", 2), {"counts": True}),
-    ),
-    "histogram": (
-        ("", ("sex",), {}),
-        (" of private keys", ("zip",), {}),
-        (" of given keys", ("zip",), {"keys": ["z0", "z9"]}),
-        (" of bins", ("income",), {"bins": 4}),
-        (" of edges", ("age",), {"bins": [0, 18, 65, 120]}),
     ),
 }
 # statistics that no function of that room makes: SQL, sd.tests and comparisons ask for them
@@ -279,7 +245,6 @@ PLACES: dict[str, Callable[[Any], Any]] = {
     ", by private keys": lambda table: table.group_by("zip"),
     ", by both": lambda table: table.group_by("sex", "zip"),
 }
-NOT_STATISTICS = ("bundles", "plan_steps", "statistic", "written")
 
 
 @dataclass(frozen=True)
@@ -318,19 +283,19 @@ class Question:
 
 
 def _made(name: Any) -> Any:
-    return getattr(statistics, name) if isinstance(name, str) else name
+    return partial(statistics.make, name) if isinstance(name, str) else name
 
 
 @lru_cache(maxsize=1)
 def examples() -> dict[str, dict[str, Call]]:
     """Every statistic with parameters that fit the table of people, by their usual names where no example is given; several at once."""
     out: dict[str, dict[str, Call]] = {}
-    for name in statistics.__all__:
-        made = getattr(statistics, name)
-        if inspect.isfunction(made) and name not in NOT_STATISTICS:
-            needed = [p.name for p in inspect.signature(made).parameters.values() if p.default is p.empty]
-            usual = ("", (), {parameter: USUAL[parameter] for parameter in needed if parameter in USUAL})
-            out |= {name + label: {"answer": (name, given, options)} for label, given, options in EXAMPLES.get(name) or (usual,)}
+    for name, one in statistics.catalog().items():
+        if one.verb:
+            usual = ("", (), {parameter: USUAL[parameter] for parameter in one.needed if parameter in USUAL})
+            out |= {
+                name + label: {"answer": (name, given, options)} for label, given, options in EXAMPLES.get(name) or one.examples or (usual,)
+            }
     return out | {name: {"answer": (kind, given, {})} for name, (kind, given) in BESIDE.items()} | TOGETHER
 
 
@@ -344,7 +309,7 @@ def questions(table: Any, epsilon: Any = 1, delta: Any = Fraction(1, 50)) -> Ite
                 plan = query.settle(epsilon, delta)
             except Exception as error:
                 if not place:  # what nobody can ask at all must not pass unseen
-                    yield replace(question, problem=f"{type(error).__name__}: {error} (examples are in sordino/lab/question.py)")
+                    yield replace(question, problem=f"{type(error).__name__}: {error} (examples stand where a statistic is registered)")
                     break
                 if not isinstance(error, QueryError):
                     raise

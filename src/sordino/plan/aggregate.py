@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -18,34 +17,18 @@ from sordino.schema.column import Column
 from sordino.schema.spelling import spell
 from sordino.schema.value import shown
 from sordino.schema.view import PersonJoin, View, once
-from sordino.statistics.column_variance import Variance
 from sordino.statistics.port import Statistic
+from sordino.statistics.registry import Registered
 from sordino.statistics.row_count import Present, PresentUnits
-from sordino.statistics.second_moment import Pair
 
 __all__ = ["Aggregates"]
 
-PLAIN: dict[type[exp.Expr], Callable[[str], Statistic]] = {
-    exp.Sum: statistics.sum,
-    exp.Avg: statistics.mean,
-    exp.Median: statistics.median,
-    exp.Min: statistics.min,
-    exp.Max: statistics.max,
-    exp.Mode: statistics.mode,
-    exp.VariancePop: statistics.variance,
-    exp.StddevPop: statistics.std,
-    exp.Variance: lambda column: Variance(column, sample=True),
-    exp.Stddev: lambda column: Variance(column, root=True, sample=True),
-    exp.StddevSamp: lambda column: Variance(column, root=True, sample=True),
-}
-PAIRS: dict[type[exp.Expr], str] = {
-    exp.Corr: "corr",
-    exp.CovarPop: "covar_pop",
-    exp.CovarSamp: "covar_samp",
-    exp.RegrSlope: "regr_slope",
-    exp.RegrIntercept: "regr_intercept",
-}
-ADDED = set(PLAIN) - {exp.Median, exp.Min, exp.Max, exp.Mode}
+
+def registered_as(node: exp.Expr) -> Registered | None:
+    """The statistic whose file names this function; counts and quantiles have forms of their own."""
+    names = [str(node.this)] if isinstance(node, exp.Anonymous | exp.AnonymousAggFunc) else getattr(node, "sql_names", list)()
+    wanted = {name.upper() for name in names}
+    return next((one for one in statistics.catalog().values() if wanted.intersection(one.sql)), None)
 
 
 @dataclass(frozen=True)
@@ -78,21 +61,27 @@ class Aggregates:
             return self._quantile(node.this, node.expression)
         if kind is exp.WithinGroup:
             return self._within(node)
-        if kind in PAIRS:
-            allow(node, "this", "expression")
-            return Pair(PAIRS[kind], self._column(node.this).name, self._column(node.expression).name)
-        if kind not in PLAIN:
+        found = registered_as(node)
+        if found is None:
             if isinstance(node, exp.AggFunc | exp.Window | exp.Filter):
                 refuse_part(node)
             refuse("arithmetic on aggregates", "Release the aggregates and compute with the answers: that costs nothing more.")
-        allow(node, "this")
+        return self._named(node, found)
+
+    def _named(self, node: exp.Expr, found: Registered) -> Statistic:
+        """A function by its name: as many columns as its statistic needs; one that this grammar does not know may have constants, too."""
+        if type(node) is exp.AnonymousAggFunc:
+            allow(node, "this", "expressions")
+            parts, constants = node.expressions, [constant_of(part) for part in node.expressions]
+            return found.make(*(self._column(p).name if c is None else c for p, c in zip(parts, constants, strict=True)))  # type: ignore[no-any-return]
+        allow(node, *(("this",) if len(found.needed) == 1 else ("this", "expression")))
         if node.args.get("this") is None:
-            refuse(f"{kind.__name__.upper()} of nothing", "Name a column.")
-        column = self._column(node.this)
-        if kind in ADDED and column.type in ("date", "timestamp"):
-            what = f"{shown(column.name)} is of type {column.type} and cannot be added."
+            refuse(f"{type(node).__name__.upper()} of nothing", "Name a column.")
+        columns = [self._column(node.args[word]) for word in ("this", "expression")[: len(found.needed)]]
+        if found.adds and columns[0].type in ("date", "timestamp"):
+            what = f"{shown(columns[0].name)} is of type {columns[0].type} and cannot be added."
             raise QueryError("SRD-203", what, "Ask for MEDIAN, QUANTILE_CONT, MIN or MAX, or subtract another date from it.")
-        return PLAIN[kind](column.name)
+        return found.make(*(column.name for column in columns))  # type: ignore[no-any-return]
 
     def _column(self, node: exp.Expr) -> Column:
         node = bare(node)

@@ -14,6 +14,7 @@ from sordino.plan.dialect import today
 from sordino.plan.literal import bare, constant_of
 from sordino.plan.rewrite import refuse
 from sordino.plan.synonym import CALLED, SYNONYMS, like
+from sordino.statistics.registry import catalog
 
 __all__ = ["simpler"]
 
@@ -113,6 +114,8 @@ def _anonymous(node: exp.Expr) -> exp.Expr:
         return exp.PercentileCont(this=given[0].copy(), expression=given[1].copy())
     if name in ("weekday", "day_of_week") and len(given) == 1:
         return exp.DayOfWeek(this=given[0].copy())
+    if any(name.upper() in one.sql for one in catalog().values()):
+        return exp.AnonymousAggFunc(this=name, expressions=[part.copy() for part in given])
     return node
 
 

@@ -4,21 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
+from functools import partial
 from itertools import chain, combinations
 from typing import TYPE_CHECKING, Any
 
 from sordino.errors import QueryError
 from sordino.session.verbs import Verbs
-from sordino.statistics import Statistic
-from sordino.statistics.column_mean import Mean
-from sordino.statistics.column_mode import Mode
-from sordino.statistics.column_quantile import Quantile
-from sordino.statistics.column_sum import Sum
-from sordino.statistics.column_variance import Variance
-from sordino.statistics.distinct import CountDistinct
-from sordino.statistics.extreme import Extreme
-from sordino.statistics.row_count import Count, CountUnits
+from sordino.statistics import Statistic, catalog
 
 if TYPE_CHECKING:
     from sordino.remote.connection import RemoteQuery
@@ -63,7 +55,7 @@ class RemoteAsked:
 
 
 HOME = ("compare", "gram")  # questions whose answers are computed with at home
-VERBS = (*(name for name in vars(Verbs) if not name.startswith("_") and name not in HOME), "row_limit")
+VERBS = (*(name for name in vars(Verbs) if not name.startswith("_") and name not in (*HOME, "ask")), "row_limit")
 
 
 @dataclass(frozen=True)
@@ -71,7 +63,7 @@ class Words(Said):
     """The verbs of a table on a server. Each statistic is a question of its own; `agg` asks several at once."""
 
     asked: RemoteAsked
-    ask: Callable[[RemoteAsked], RemoteQuery]
+    send: Callable[[RemoteAsked], RemoteQuery]
     made: Callable[..., Shared]  # a shared table, from what is asked and options
 
     def where(self, condition: str) -> Words:
@@ -103,7 +95,13 @@ class Words(Said):
 
     def cdf(self, column: str, *, bins: Any = 256) -> RemoteQuery:
         """Counts of bins, drawn so that ranges have little noise; `.between(low, high)` of its release is free."""
-        return self.ask(replace(self.asked, verbs={"ask": {"verb": "cdf", "given": [column], "named": {"bins": _plain(bins)}}}))
+        return self.send(replace(self.asked, verbs={"ask": {"verb": "cdf", "given": [column], "named": {"bins": _plain(bins)}}}))
+
+    def ask(self, verb: str, *given: Any, **named: Any) -> RemoteQuery:
+        """Any statistic the server knows, by its name."""
+        plain = {name: _plain(value) for name, value in named.items() if value is not None}
+        call = {"verb": verb, "given": [_plain(value) for value in given], "named": plain}
+        return self.send(replace(self.asked, verbs={"ask": call}))
 
     def share(
         self, *, epsilon: Any = None, delta: Any = None, fresh: bool = False, request: str | None = None, at_most: Any = None,
@@ -126,22 +124,17 @@ class Words(Said):
         if all(isinstance(text, str) for text in statistics.values()):
             if self.asked.limits or self.asked.sets:
                 raise QueryError("SRD-208", "SQL has no word for limits.", "Give statistics instead of text: agg(n=sd.count()).")
-            return self.ask(replace(self.asked, shown=tuple(f"{text} AS {quoted(name)}" for name, text in statistics.items())))
-        return self.ask(replace(self.asked, verbs={"agg": {name: _part(asked) for name, asked in statistics.items()}}))
+            return self.send(replace(self.asked, shown=tuple(f"{text} AS {quoted(name)}" for name, text in statistics.items())))
+        return self.send(replace(self.asked, verbs={"agg": {name: _part(asked) for name, asked in statistics.items()}}))
 
     if not TYPE_CHECKING:  # a misspelt verb is an error to a type checker too
 
         def __getattr__(self, verb: str) -> Callable[..., RemoteQuery]:
             """Every other verb of a table, as the server's own library knows it."""
-            if verb not in VERBS:
-                raise AttributeError(f"a table on a server has no {verb!r}; it has {', '.join(VERBS)}")
-
-            def say(*given: Any, **named: Any) -> RemoteQuery:
-                plain = {name: _plain(value) for name, value in named.items() if value is not None}
-                call = {"verb": verb, "given": [_plain(value) for value in given], "named": plain}
-                return self.ask(replace(self.asked, verbs={"ask": call}))
-
-            return say
+            known = (*VERBS, *(name for name, one in catalog().items() if one.verb and one.remote and name not in VERBS))
+            if verb not in known:
+                raise AttributeError(f"a table on a server has no {verb!r}; it has {', '.join(known)}")
+            return partial(self.ask, verb)
 
 
 def _plain(value: Any) -> Any:
@@ -153,23 +146,14 @@ def _plain(value: Any) -> Any:
 
 
 def _part(statistic: Any) -> dict[str, Any]:
-    match statistic:
-        case Count():
-            return {"verb": "count"}
-        case CountUnits():
-            return {"verb": "count_units"}
-        case CountDistinct(column=column):
-            return {"verb": "count_distinct", "given": [column]}
-        case Sum(column=column):
-            return {"verb": "sum", "given": [column]}
-        case Mean(column=column, method="auto", unbounded=False):
-            return {"verb": "mean", "given": [column]}
-        case Quantile(column=column, q=q, private=False, interval="noise", level=Fraction(numerator=19, denominator=20)):
-            return {"verb": "quantile", "given": [column, str(q)]}
-        case Variance(column=column, root=root, sample=False):
-            return {"verb": "std" if root else "variance", "given": [column]}
-        case Extreme(column=column, upper=upper):
-            return {"verb": "max" if upper else "min", "given": [column]}
-        case Mode(column=column, k=1):
-            return {"verb": "mode", "given": [column]}
+    """The verb whose function makes this very statistic of its attributes; of several the one that says most."""
+    sent = [
+        {"verb": one.name, **({"given": [_plain(value) for value in given]} if given else {})}
+        for one in sorted(catalog().values(), key=lambda one: -len(one.needed))
+        if one.together and all(hasattr(statistic, name) for name in one.needed)
+        for given in [[getattr(statistic, name) for name in one.needed]]
+        if one.make(*given) == statistic
+    ]
+    if sent:
+        return sent[0]
     raise QueryError("SRD-208", "this statistic cannot be sent together with others.", "Ask it on its own: remote.table.trimmed_mean(...).")

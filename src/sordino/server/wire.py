@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import PydanticCustomError
 
-import sordino as sd
 from sordino.errors import QueryError, SordinoError
 from sordino.session.open_dataset import Opened
 from sordino.session.query import Query
+from sordino.statistics import catalog, make
 
 __all__ = [
     "ERRORS",
@@ -38,12 +40,30 @@ __all__ = [
     "is_call",
 ]
 
-Verb = Literal[
-    "count", "count_units", "count_distinct", "counts", "sum", "mean", "means", "trimmed_mean", "winsorized_mean", "huber_mean",
-    "m_estimate", "variance", "std", "median", "quantile", "quantiles", "iqr", "min", "max", "mode", "top_k", "histogram", "regress",
-    "logistic", "m_regress", "describe", "cdf", "row_limit",
-]  # fmt: skip
-Simple = Literal["count", "count_units", "count_distinct", "sum", "mean", "variance", "std", "median", "quantile", "min", "max", "mode"]
+BESIDE = ("cdf", "describe", "logistic", "row_limit")  # verbs of a table that are no statistic by themselves
+
+
+def verbs(*, together: bool = False) -> list[str]:
+    """What a call may ask: every registered statistic that can be sent, alone or as one of several."""
+    found = [one.name for one in catalog().values() if one.verb and (one.together if together else one.remote)]
+    return found if together else sorted([*found, *BESIDE])
+
+
+def _check(known: Callable[[], list[str]], name: str) -> str:
+    if name not in known():
+        *others, last = map(repr, known())
+        raise PydanticCustomError("literal_error", "Input should be {expected}", {"expected": f"{', '.join(others)} or {last}"})
+    return name
+
+
+def _document(known: Callable[[], list[str]], schema: dict[str, Any]) -> None:
+    schema["enum"] = known()
+
+
+_several = partial(verbs, together=True)
+# looked up when they are needed, so that a statistic may be registered later
+Verb = Annotated[str, AfterValidator(partial(_check, verbs)), Field(json_schema_extra=partial(_document, verbs))]
+Simple = Annotated[str, AfterValidator(partial(_check, _several)), Field(json_schema_extra=partial(_document, _several))]
 Word = Annotated[str, Field(max_length=2_000)]
 AnyNumber = Annotated[float, Field(allow_inf_nan=False)]
 Given = Word | int | AnyNumber | bool | None | Annotated[list[Word | int | AnyNumber], Field(max_length=200)]
@@ -149,7 +169,7 @@ def _made(table: Any, call: CallBody) -> Query:
         found: Query = getattr(table, call.ask.verb)(*map(_plain, call.ask.given), **{n: _plain(v) for n, v in call.ask.named.items()})
         return found
     parts: Mapping[str, CallPart] = call.agg or {}
-    several: Query = table.agg(**{name: getattr(sd, part.verb)(*map(_plain, part.given)) for name, part in parts.items()})
+    several: Query = table.agg(**{name: make(part.verb, *map(_plain, part.given)) for name, part in parts.items()})
     return several
 
 

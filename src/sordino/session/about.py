@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from sordino.plan.unlisted import unlisted
 from sordino.schema.spelling import number_text, spell
 from sordino.statistics.port import LEVEL
+from sordino.statistics.registry import Sealed, find
 
 if TYPE_CHECKING:
     from sordino.session.query import Query
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["about_plan", "about_release", "limited", "lost", "sentence"]
 
-SPREADS = {"variance": "variance", "std": "standard deviation", "var_samp": "sample variance", "stddev_samp": "sample standard deviation"}
-PAIRS = {"corr": "correlation", "covar_samp": "sample covariance", "covar_pop": "covariance", "gram": "second moments"}
 LONGEST = 160  # characters of a condition
 MOST = 6  # statistics that are spelled out
 
@@ -234,63 +233,14 @@ def _clamped(names: Sequence[str], facts: Mapping[str, Any]) -> str:
     return "".join(f", {text}" for text in [*found, *([f"rows without {' or '.join(missing)} left out"] if missing else [])])
 
 
-def _share(text: Any) -> str:
-    return f"{float(100 * Fraction(str(text))):.4g}%"
-
-
 def _estimand(name: str, facts: Mapping[str, Any]) -> str:
     """The number one statistic estimates."""
     said: Mapping[str, Any] = facts["question"]["statistics"][name]
     kind, names = said["statistic"], said.get("columns") or [n for n in (said.get("column"),) if n]
     of, clamped = " and ".join(spell(str(n)) for n in names), _clamped(names, facts)
-    match kind:
-        case "count":
-            return f"their number{_sets(said)}"
-        case "count_units":
-            return f"the number of different {facts['privacy unit']['unit']}s"
-        case "row_cap":
-            return "a limit on the rows of one of them that is worth counting, chosen from a public ladder"
-        case "count_distinct":
-            return f"the number of different values of {of}"
-        case "present":
-            return f"the number that have a {of}"
-        case "present_units":
-            return f"the number of different {facts['privacy unit']['unit']}s that have a {of}"
-        case "counts":
-            return "how many fulfil each condition"
-        case "sum":
-            return f"the sum of {of}{_sets(said)}{clamped}"
-        case "mean":
-            return _mean(name, of, clamped, said, facts)
-        case "means":
-            return f"the means of {of}{clamped}"
-        case "variance" | "std" | "var_samp" | "stddev_samp":
-            return f"the {SPREADS[kind]} of {of}{clamped}"
-        case "quantile" | "quantiles":
-            return f"{_levels(said['q'])} of {of}{clamped}"
-        case "iqr":
-            return f"the distance of the quartiles of {of}{clamped}"
-        case "min" | "max":
-            return f"a {'low' if kind == 'min' else 'high'} quantile of {of} that stands for its {kind}imum{clamped}"
-        case "mode" | "top_k":
-            counted = " and the number of rows of each" if said.get("counts") else ""
-            return f"the most frequent value{'s' if said.get('k', 1) != 1 else ''} of {of}{counted}"
-        case "histogram":
-            return f"the number of rows at each {'value' if said.get('bins') is None else 'bin'} of {of}"
-        case "trimmed_mean" | "winsorized_mean":
-            cut = "left out" if kind == "trimmed_mean" else "moved to the next kept value"
-            return f"the mean of {of} with {_share(said['trim'])} of the rows at either end {cut}, which is not its mean{clamped}"
-        case "m_estimate":
-            return f"the {said['psi'] if isinstance(said['psi'], str) else 'M'} centre of {of}, which is not its mean{clamped}"
-        case "regress":
-            terms = ", ".join(map(str, said["terms"]))
-            return f"the coefficients of {spell(str(said['target']))} on {terms}, values clamped to their bounds"
-        case "custom":
-            return f"{said['name']} of {of} as its author defines it{clamped}"
-        case "aggregate":
-            return f"{said['name']} of {of}, asked of parts of the rows{clamped}"
-        case _ if kind in PAIRS:
-            return f"the {PAIRS[kind]} of {of}{clamped}"
+    known = find(kind)
+    if known is not None and known.about:
+        return known.sentence(Sealed(name, said, of, clamped, _sets(said), facts))
     return f"{kind} of {of}" if of else str(kind)
 
 
@@ -300,31 +250,6 @@ def _sets(said: Mapping[str, Any]) -> str:
         return ""
     words = [" and ".join(map(spell, names)) for names in said["sets"] if names] + (["none"] if [] in said["sets"] else [])
     return f" in groups by {', by '.join(words[:MOST])}{' and more' if len(words) > MOST else ''}, made to add up"
-
-
-def _levels(q: Any) -> str:
-    levels = [Fraction(str(level)) for level in (q if isinstance(q, Sequence) and not isinstance(q, str) else [q])]
-    if levels == [Fraction(1, 2)]:
-        return "the median"
-    return f"the {', '.join(f'{float(level):g}' for level in levels)} quantile{'s' if len(levels) > 1 else ''}"
-
-
-def _mean(name: str, of: str, clamped: str, said: Mapping[str, Any], facts: Mapping[str, Any]) -> str:
-    method = "two_stage" if said.get("bounds") == "private" else said.get("method", "auto")
-    if method == "trimmed":
-        return f"the mean of {of} with a tenth of the rows at either end left out, which is not its mean{clamped}"
-    if method != "two_stage":
-        return f"the mean of {of}{clamped}"
-    base = f"the mean of {of} after values are moved into limits drawn from the rows, which is not its mean"
-    cells = (facts.get("moved") or {}).get(name)
-    if cells is None:
-        return base + (", with a count of how many were moved" if name in facts.get("counted", ()) else "")
-    if len(cells) != 1:
-        return base
-    (cell,) = cells
-    low, high = (f"{end:,.6g}" for end in cell["limits"])
-    counted = "" if cell["at most"] is None else f": at most {cell['at most']:,} of about {cell['of about']:,} were moved (95%)"
-    return f"the mean of {of} after values are moved into the drawn limits {low} to {high}, which is not its mean{counted}"
 
 
 def _covered(facts: Mapping[str, Any], bars: Mapping[str, str], kind: str, level: float) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain, combinations
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -13,6 +14,7 @@ from sordino.schema.column import Column
 from sordino.schema.expression import Predicate
 from sordino.statistics import Statistic
 from sordino.statistics.custom import Custom
+from sordino.statistics.registry import is_verb
 
 if TYPE_CHECKING:
     from sordino.session.comparison import Comparison
@@ -34,6 +36,14 @@ class Verbs(Generic[Q]):
 
     def _ask(self, statistic: Statistic) -> Q:
         raise NotImplementedError
+
+    def ask(self, verb: str, *given: Any, **named: Any) -> Q:
+        """Any registered statistic by its name, as `people.ask("median", "cost")`: also one that has no method here."""
+        typed = getattr(type(self), verb, None) if is_verb(verb) else None
+        if typed is not None:
+            found: Q = typed(self, *given, **named)
+            return found
+        return self._ask(statistics.make(verb, *given, **named))
 
     def count(self) -> Q:
         """How many rows."""
@@ -177,6 +187,8 @@ class TableVerbs(Verbs["Query"]):
     if not TYPE_CHECKING:  # a name that is not there is an error to a type checker too
 
         def __getattr__(self, name: str) -> Any:
+            if is_verb(name):
+                return partial(self.ask, name)
             raise elsewhere(type(self).__name__, name)
 
     def limit(self, *, rows: Any = None, groups: Any = None, rows_per_group: Any = None) -> Query:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from types import FunctionType
+from importlib import import_module
+from pkgutil import iter_modules
 
-from sordino.errors import builds
 from sordino.statistics.aggregated import aggregate
 from sordino.statistics.applied import apply
 from sordino.statistics.budget_split import Plan, bundles, plan_steps
@@ -18,6 +18,7 @@ from sordino.statistics.distinct import count_distinct
 from sordino.statistics.extreme import max, min
 from sordino.statistics.histograms import histogram
 from sordino.statistics.port import Answer, Context, Counted, Statistic, Step
+from sordino.statistics.registry import Registered, catalog, make, registered
 from sordino.statistics.regression import m_regress, regress
 from sordino.statistics.robust import huber_mean, m_estimate, trimmed_mean, winsorized_mean
 from sordino.statistics.row_count import count, count_units, counts
@@ -29,11 +30,13 @@ __all__ = [
     "Context",
     "Counted",
     "Plan",
+    "Registered",
     "Statistic",
     "Step",
     "aggregate",
     "apply",
     "bundles",
+    "catalog",
     "count",
     "count_distinct",
     "count_units",
@@ -44,6 +47,7 @@ __all__ = [
     "iqr",
     "m_estimate",
     "m_regress",
+    "make",
     "max",
     "mean",
     "means",
@@ -53,6 +57,7 @@ __all__ = [
     "plan_steps",
     "quantile",
     "quantiles",
+    "registered",
     "regress",
     "statistic",
     "std",
@@ -64,6 +69,5 @@ __all__ = [
     "written",
 ]
 
-for _name in __all__:
-    if isinstance(globals()[_name], FunctionType) and _name not in ("bundles", "plan_steps"):
-        globals()[_name] = builds(globals()[_name])
+for _module in iter_modules(__path__):  # a file of this folder is enough for a statistic to be registered
+    import_module(f"{__name__}.{_module.name}")

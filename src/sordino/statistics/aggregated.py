@@ -25,6 +25,7 @@ from sordino.statistics.custom import Custom, fingerprint
 from sordino.statistics.own_rows import OwnRows
 from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Priced, Step, Ways
 from sordino.statistics.reach import ReachPrice, per_group
+from sordino.statistics.registry import Sealed, registered
 from sordino.summaries import Ask, Draw, Held
 from sordino.summaries.records import Matrix, Records
 from sordino.summaries.totals import rank_window
@@ -245,6 +246,11 @@ class AggregateStep(Priced):
         return None
 
 
+def _about(sealed: Sealed) -> str:
+    return f"{sealed.said['name']} of {sealed.of}, asked of parts of the rows{sealed.clamped}"
+
+
+@registered(about=_about, remote=False)
 def aggregate(
     function: Any,
     columns: Any = None,

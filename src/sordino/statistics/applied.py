@@ -27,6 +27,7 @@ from sordino.statistics.evaluation import values
 from sordino.statistics.own_rows import OwnRows, Resize, Thinning, complete, resized_tables, thinned
 from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Priced, Step, Ways
 from sordino.statistics.reach import ReachPrice, per_group, per_row
+from sordino.statistics.registry import Sealed, registered
 from sordino.statistics.smooth_fit import FITS
 from sordino.summaries import Ask, Draw, Held
 
@@ -241,6 +242,14 @@ def named(custom: Any, columns: Any) -> tuple[str, ...]:
     return (columns,) if isinstance(columns, str) else tuple(columns)
 
 
+def _about(sealed: Sealed) -> str:
+    return f"{sealed.said['name']} of {sealed.of} as its author defines it{sealed.clamped}"
+
+
+registered("custom", about=_about, verb=False)(Applied)  # its name in a question
+
+
+@registered(about=_about, remote=False)
 def apply(custom: Custom, columns: Any = None, *, propose: Any = None, otherwise: str = "refuse") -> Applied:
     """Ask a statistic of one's own of a column, or of several."""
     return Applied(custom, named(custom, columns), propose, otherwise)

@@ -24,6 +24,7 @@ from sordino.statistics.middle import MiddleStep
 from sordino.statistics.moments import BITS, Halves, halve, read_off, share_of
 from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Priced, Ways
 from sordino.statistics.reach import Reach, length_grid, public_size, read_totals, root_up
+from sordino.statistics.registry import Sealed, registered
 from sordino.statistics.robust import MIDDLE_WAYS
 from sordino.summaries import Ask, Draw
 from sordino.summaries.totals import Item
@@ -91,6 +92,26 @@ class Mean(Plain):
         return read_off(Halves(self.column, grid, epsilon, context, delta), "mean")
 
 
+def _about(sealed: Sealed) -> str:
+    said, of, clamped = sealed.said, sealed.of, sealed.clamped
+    method = "two_stage" if said.get("bounds") == "private" else said.get("method", "auto")
+    if method == "trimmed":
+        return f"the mean of {of} with a tenth of the rows at either end left out, which is not its mean{clamped}"
+    if method != "two_stage":
+        return f"the mean of {of}{clamped}"
+    base = f"the mean of {of} after values are moved into limits drawn from the rows, which is not its mean"
+    cells = (sealed.facts.get("moved") or {}).get(sealed.name)
+    if cells is None:
+        return base + (", with a count of how many were moved" if sealed.name in sealed.facts.get("counted", ()) else "")
+    if len(cells) != 1:
+        return base
+    (cell,) = cells
+    low, high = (f"{end:,.6g}" for end in cell["limits"])
+    counted = "" if cell["at most"] is None else f": at most {cell['at most']:,} of about {cell['of about']:,} were moved (95%)"
+    return f"the mean of {of} after values are moved into the drawn limits {low} to {high}, which is not its mean{counted}"
+
+
+@registered(about=_about, sql=("AVG",), together=True, adds=True, menu=(4, "mean"))
 def mean(column: str, method: str = "auto", bounds: str | None = None) -> Mean:
     """The mean of a column's clamped values; method="two_stage" or "trimmed" asks for another mean, bounds="private" needs no bounds."""
     if bounds not in (None, "private"):
@@ -206,6 +227,7 @@ class Means(Plain):
         return {name: partial(MeansStep, self.columns, grids, noise) for name, noise in quieter(laplace, gaussian).items()}
 
 
+@registered(about="the means of {of}{clamped}", examples=(("", (["income", "age", "ok"],), {}),))
 def means(columns: Iterable[str]) -> Means:
     """The means of several columns."""
     return Means(tuple(columns))

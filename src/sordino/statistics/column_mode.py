@@ -23,6 +23,7 @@ from sordino.privacy.certificate import Part
 from sordino.schema.column import Column
 from sordino.statistics.port import LEVEL, Answer, Context, Counted, Groups, Plain, Priced, Step, Ways
 from sordino.statistics.reach import ReachPrice, column_of, per_group, read_cells, tally
+from sordino.statistics.registry import Sealed, registered
 from sordino.statistics.top_counts import COUNTS_SHARE, ORDER_SHARE, CountedTopStep
 from sordino.statistics.top_values import PodiumStep, choice, choice_price, together_pays
 from sordino.summaries import Ask, Draw, Held
@@ -219,11 +220,28 @@ def refuse_private_groups(context: Context, label: str) -> None:
         raise QueryError("SRD-203", what, "Declare the keys of the group column, or group by both columns and count.")
 
 
+def _about(sealed: Sealed) -> str:
+    counted = " and the number of rows of each" if sealed.said.get("counts") else ""
+    return f"the most frequent value{'s' if sealed.said.get('k', 1) != 1 else ''} of {sealed.of}{counted}"
+
+
+@registered(
+    about=_about, sql=("MODE",), together=True, menu=(12, "most frequent value"),
+    examples=(("", ("sex",), {}), (" of private keys", ("zip",), {})),
+)  # fmt: skip
 def mode(column: str) -> Mode:
     """The most frequent value of a column."""
     return Mode(column)
 
 
+@registered(
+    about=_about,
+    examples=(
+        ("", ("job", 2), {}),
+        (" of private keys", ("zip", 1), {}),
+        (" of private keys with counts", ("zip", 2), {"counts": True}),
+    ),
+)
 def top_k(column: str, k: int, counts: bool = False) -> Mode:
     """The k most frequent values in rank order, with the number of rows of each if `counts`; of keys nobody listed it may be refused."""
     return Mode(column, k, counts=counts)

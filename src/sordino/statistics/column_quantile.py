@@ -5,7 +5,7 @@ The interquartile range of a column.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -16,6 +16,7 @@ from sordino.statistics.ends import IntervalStep, with_interval
 from sordino.statistics.fitted import FITTED, FittedStep
 from sordino.statistics.port import Context, Plain, Ways
 from sordino.statistics.ranks import SPELT, RankStep, several
+from sordino.statistics.registry import Sealed, registered
 
 __all__ = [
     "InterquartileRange",
@@ -157,6 +158,21 @@ class Quantiles(Position):
         return self.drawn(plain, self.levels, "many", epsilon, context)
 
 
+def _about(sealed: Sealed) -> str:
+    q = sealed.said["q"]
+    levels = [Fraction(str(level)) for level in (q if isinstance(q, Sequence) and not isinstance(q, str) else [q])]
+    several = "s" if len(levels) > 1 else ""
+    named = "the median" if levels == [Fraction(1, 2)] else f"the {', '.join(f'{float(level):g}' for level in levels)} quantile{several}"
+    return f"{named} of {sealed.of}{sealed.clamped}"
+
+
+@registered(
+    about=_about, sql=("MEDIAN",), together=True, menu=(6, "median"),
+    examples=(
+        ("", ("income",), {}), (" as a point", ("income",), {"interval": False}), (" of days", ("born",), {}),
+        (" of whole numbers", ("age",), {}),
+    ),
+)  # fmt: skip
 def median(column: str, *, bounds: str | None = None, interval: Any = True, level: Any = LEVEL) -> Quantile:
     """The median of a column, with an interval in its unit; bounds="private" where its public bounds are missing or say nothing.
 
@@ -165,11 +181,13 @@ def median(column: str, *, bounds: str | None = None, interval: Any = True, leve
     return Quantile(column, private=as_private(bounds), interval=interval, level=level)
 
 
+@registered(about=_about, sql=("QUANTILE_CONT({}, {})",), together=True, menu=(7, "quantile"))
 def quantile(column: str, q: Any, *, bounds: str | None = None, interval: Any = True, level: Any = LEVEL) -> Quantile:
     """One quantile of a column, with an interval in its unit; see `median`."""
     return Quantile(column, q, private=as_private(bounds), interval=interval, level=level)
 
 
+@registered(about=_about, examples=(("", ("income", ["0.25", "0.5", "0.75"]), {}),))
 def quantiles(column: str, levels: Iterable[Any], *, bounds: str | None = None, interval: Any = True, level: Any = LEVEL) -> Quantiles:
     """Several quantiles of a column, in rising order, each with an interval of its own; see `median`."""
     return Quantiles(column, tuple(levels), private=as_private(bounds), interval=interval, level=level)
@@ -203,6 +221,7 @@ class InterquartileRange(Plain):
         return several(self.column, QUARTILES, "range", epsilon, context, private=self.private)
 
 
+@registered(about="the distance of the quartiles of {of}{clamped}")
 def iqr(column: str, *, bounds: str | None = None) -> InterquartileRange:
     """The interquartile range of a column."""
     return InterquartileRange(column, as_private(bounds))

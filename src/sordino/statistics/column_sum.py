@@ -15,6 +15,7 @@ from sordino.statistics.known import Known
 from sordino.statistics.moments import read_off, scaled, unit_of
 from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Priced, Ways
 from sordino.statistics.reach import Reach, Whole, length_grid, public_size, read_totals
+from sordino.statistics.registry import registered
 from sordino.summaries import Ask, Draw
 from sordino.summaries.totals import Item
 
@@ -130,6 +131,10 @@ class Sum(Plain):
         return {name: partial(replace, step, way=name) for name in step.noises}
 
 
+@registered(
+    about="the sum of {of}{sets}{clamped}", sql=("SUM",), together=True, adds=True, menu=(5, "sum"),
+    examples=(("", ("income",), {}), (" of whole numbers", ("age",), {})),
+)  # fmt: skip
 def sum(column: str) -> Sum:
     """The sum of a column."""
     return Sum(column)

@@ -21,6 +21,7 @@ from sordino.statistics.known import KnownVariance
 from sordino.statistics.moments import Estimate, linear, read_off, scaled, unit_of
 from sordino.statistics.port import Context, Groups, Plain, Ways
 from sordino.statistics.reach import Reach, Whole, length_grid, public_size, read_totals
+from sordino.statistics.registry import registered
 from sordino.summaries import Ask, Draw
 from sordino.summaries.totals import Item
 
@@ -233,11 +234,28 @@ class Variance(Plain):
         return read_off(Bernstein(self.column, grid, epsilon, context, delta), self.kind)
 
 
+@registered(about="the variance of {of}{clamped}", sql=("VAR_POP",), together=True, adds=True, menu=(9, "variance"))
 def variance(column: str) -> Variance:
     """The variance of a column."""
     return Variance(column)
 
 
+@registered(
+    about="the standard deviation of {of}{clamped}", sql=("STDDEV_POP",), together=True, adds=True, menu=(8, "standard deviation"),
+    examples=(("", ("age",), {}),),
+)  # fmt: skip
 def std(column: str) -> Variance:
     """The standard deviation of a column."""
     return Variance(column, root=True)
+
+
+@registered(about="the sample variance of {of}{clamped}", sql=("VARIANCE",), adds=True, verb=False)
+def var_samp(column: str) -> Variance:
+    """The variance of a column, divided by n - 1."""
+    return Variance(column, sample=True)
+
+
+@registered(about="the sample standard deviation of {of}{clamped}", sql=("STDDEV", "STDDEV_SAMP"), adds=True, verb=False)
+def stddev_samp(column: str) -> Variance:
+    """The root of that."""
+    return Variance(column, root=True, sample=True)

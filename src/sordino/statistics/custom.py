@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from sordino.errors import QueryError
+from sordino.errors import QueryError, builds
 from sordino.privacy.number import as_bounds, as_positive
 from sordino.privacy.relation import Relation
 
@@ -314,6 +314,7 @@ def _check_arguments(function: Any, allowed: tuple[int, ...], name: str, example
         raise QueryError("SRD-103", f"{name} is not a function of {example}.", f"Give a function of {example}.")
 
 
+@builds
 def statistic(
     *,
     bounds: Any = None,

@@ -16,6 +16,7 @@ from sordino.schema.value import shown
 from sordino.statistics.column_mode import public_values, refuse_private_groups
 from sordino.statistics.port import LEVEL, Answer, Context, Counted, Groups, Plain, Ways
 from sordino.statistics.reach import Reach, column_of, read_cells
+from sordino.statistics.registry import registered
 from sordino.statistics.row_count import CountStep
 from sordino.summaries import Ask, Draw
 from sordino.summaries.totals import Item
@@ -86,6 +87,10 @@ def _listable(column: Column) -> Column:
     return found
 
 
+@registered(
+    about="the number of different values of {of}", sql=("COUNT(DISTINCT {})",), together=True, menu=(3, "number of different values"),
+    examples=(("", ("zip",), {}), (" of whole numbers", ("age",), {})),
+)  # fmt: skip
 def count_distinct(column: str) -> CountDistinct:
     """How many different values a column has, each person covering at most as many as they may be in groups."""
     return CountDistinct(column)

@@ -13,6 +13,7 @@ from sordino.mechanisms.rank_exponential import RankExponential
 from sordino.privacy.certificate import Part
 from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Step
 from sordino.statistics.ranks import Ordered, placed, rank_reach
+from sordino.statistics.registry import registered
 from sordino.summaries import Ask, Draw, Held
 from sordino.summaries.totals import Ranks
 
@@ -93,11 +94,16 @@ class Extreme(Plain):
         return ExtremeStep(self.column, (Fraction(int(self.upper)),), "one", epsilon, context)
 
 
+@registered(
+    about="a low quantile of {of} that stands for its minimum{clamped}", sql=("MIN",), together=True, menu=(10, "minimum"),
+    examples=(("", ("age",), {}),),
+)  # fmt: skip
 def min(column: str) -> Extreme:
     """The smallest value of a column, as far as privacy can tell."""
     return Extreme(column, upper=False)
 
 
+@registered(about="a high quantile of {of} that stands for its maximum{clamped}", sql=("MAX",), together=True, menu=(11, "maximum"))
 def max(column: str) -> Extreme:
     """The largest value of a column, as far as privacy can tell."""
     return Extreme(column, upper=True)

@@ -21,6 +21,7 @@ from sordino.statistics.column_mode import public_values, refuse_private_groups
 from sordino.statistics.port import LEVEL, Answer, Context, Counted, Groups, Plain, Priced, Step, Ways
 from sordino.statistics.ranges import LEAST_BINS, MOST_BINS, BinNoise, RangesStep, coefficients
 from sordino.statistics.reach import column_of, grid_of, read_cells, root_up, tally
+from sordino.statistics.registry import Sealed, registered
 from sordino.summaries import Ask, Draw, Held
 from sordino.summaries.totals import Item
 
@@ -200,6 +201,17 @@ class Histogram(Plain):
         return BinsStep(LaplaceHistogram(epsilon, keys, limits.touched, limits.rows, context.unit.relation, limits.total), labels)
 
 
+def _about(sealed: Sealed) -> str:
+    return f"the number of rows at each {'value' if sealed.said.get('bins') is None else 'bin'} of {sealed.of}"
+
+
+@registered(
+    about=_about, menu=(13, "histogram"),
+    examples=(
+        ("", ("sex",), {}), (" of private keys", ("zip",), {}), (" of given keys", ("zip",), {"keys": ["z0", "z9"]}),
+        (" of bins", ("income",), {"bins": 4}), (" of edges", ("age",), {"bins": [0, 18, 65, 120]}),
+    ),
+)  # fmt: skip
 def histogram(
     column: str, *, bins: int | Iterable[Any] | None = None, keys: Iterable[Any] | None = None, ranges: bool = False
 ) -> Histogram:

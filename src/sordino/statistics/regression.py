@@ -31,10 +31,12 @@ from sordino.privacy.number import as_positive
 from sordino.privacy.relation import Relation
 from sordino.schema.column import Column
 from sordino.schema.normal import canonical
+from sordino.schema.spelling import spell
 from sordino.sensitivity.location import read_bounded
 from sordino.statistics.custom import fingerprint
 from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Priced, Ways
 from sordino.statistics.reach import Reach
+from sordino.statistics.registry import Sealed, registered
 from sordino.statistics.regression_formula import Coefficient, Formula, parse
 from sordino.statistics.regression_objective import WITHOUT_DELTA, in_numbers, one_of, pulled
 from sordino.summaries import Ask, Draw
@@ -360,6 +362,21 @@ class Regression(Plain):
         return MRegression(epsilon, delta, dimension, knots=knots, heights=heights, scale=scale, **facts)
 
 
+def _about(sealed: Sealed) -> str:
+    terms = ", ".join(map(str, sealed.said["terms"]))
+    return f"the coefficients of {spell(str(sealed.said['target']))} on {terms}, values clamped to their bounds"
+
+
+@registered(
+    about=_about,
+    examples=(
+        ("", ("income ~ age + C(sex)",), {}),
+        (" by Huber's loss", ("income ~ age",), {"loss": "huber"}),
+        (" by logistic loss", ("ok ~ age",), {"loss": "logistic"}),
+        (" of several classes", ("sex ~ age",), {"loss": "logistic"}),
+        (" by objective perturbation", ("ok ~ age",), {"loss": "logistic", "method": "objective"}),
+    ),
+)
 def regress(formula: str, columns: Mapping[str, Column], *, loss: str = "squares", method: str = "auto") -> Regression:
     """A linear predictor, by a formula such as "cost ~ age + C(sex)"; method="objective" is a second way to logistic regression."""
     if loss not in LOSSES:
@@ -370,6 +387,7 @@ def regress(formula: str, columns: Mapping[str, Column], *, loss: str = "squares
     return Regression(in_numbers(found, columns) if method == "objective" else found, loss, method=method)
 
 
+@registered(about=_about, examples=(("", ("income ~ age",), {}), (" of a falling psi", ("income ~ age",), {"psi": "tukey"})))
 def m_regress(formula: str, columns: Mapping[str, Column], psi: Any = "huber", scale: Any = None) -> Regression:
     """A linear predictor at which the sum of x psi((y - x'b)/scale) vanishes, for "huber", "logcosh", "tukey" or a bounded function.
 

@@ -27,6 +27,7 @@ from sordino.statistics.mean_two_stage import QUARTILES, quartile_mechanism, qua
 from sordino.statistics.middle import MiddleStep
 from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Priced, Ways
 from sordino.statistics.reach import ReachPrice, length_grid, one_unit, per_group, per_row
+from sordino.statistics.registry import Sealed, registered
 from sordino.statistics.smooth_fit import SMOOTHS, Drawn, Located, SmoothFit, smoothness
 from sordino.summaries import Ask, Draw, Held, Refused
 from sordino.summaries.totals import Ranks, Rows, Sorted
@@ -71,11 +72,19 @@ class Trimmed(Plain):
         return {way: partial(build, way) for way in MIDDLE_WAYS}
 
 
+def _about(sealed: Sealed) -> str:
+    cut = "left out" if sealed.said["statistic"] == "trimmed_mean" else "moved to the next kept value"
+    share = f"{float(100 * Fraction(str(sealed.said['trim']))):.4g}%"
+    return f"the mean of {sealed.of} with {share} of the rows at either end {cut}, which is not its mean{sealed.clamped}"
+
+
+@registered(about=_about)
 def trimmed_mean(column: str, trim: Any = "0.1") -> Trimmed:
     """The mean of the rows between the quantiles `trim` and 1 - `trim`."""
     return Trimmed(column, trim)
 
 
+@registered(about=_about)
 def winsorized_mean(column: str, trim: Any = "0.1") -> Trimmed:
     """The mean with the rows beyond the quantiles `trim` and 1 - `trim` moved to them."""
     return Trimmed(column, trim, winsorized=True)
@@ -269,11 +278,18 @@ class MEstimate(Plain):
         return {way: partial(build, way) for way in MIDDLE_WAYS}
 
 
+def _centre(sealed: Sealed) -> str:
+    psi = sealed.said["psi"]
+    return f"the {psi if isinstance(psi, str) else 'M'} centre of {sealed.of}, which is not its mean{sealed.clamped}"
+
+
+@registered(about=_centre)
 def huber_mean(column: str, scale: Any = None) -> MEstimate:
     """Huber's mean: rows within 1.345 scales of it count as they are, the others as if they were there."""
     return MEstimate(column, "huber", scale)
 
 
+@registered(about=_centre)
 def m_estimate(column: str, psi: str | Callable[[float], float] = "huber", scale: Any = None) -> MEstimate:
     """The M-estimate of location for psi: "huber", "logcosh", or a bounded non-decreasing function of z = (x - m)/scale."""
     return MEstimate(column, psi, scale)

@@ -16,6 +16,7 @@ from sordino.mechanisms.exponential import Exponential
 from sordino.privacy.certificate import Part
 from sordino.statistics.port import LEVEL, Answer, Context, Counted, Groups, Plain, Priced, Step
 from sordino.statistics.reach import grid_of, read_cells
+from sordino.statistics.registry import registered
 from sordino.summaries import Ask, Draw, Held
 from sordino.summaries.totals import Item
 
@@ -83,6 +84,9 @@ class RowCapStep(Priced):
         return None
 
 
+@registered(
+    "row_cap", about="a limit on the rows of one of them that is worth counting, chosen from a public ladder", verb=False,
+)  # fmt: skip
 @dataclass(frozen=True)
 class RowCap(Plain):
     """The cap for totals of the rows of people, of a table with one row for each of them that says how many rows they have.

@@ -26,6 +26,7 @@ from sordino.schema.value import shown
 from sordino.statistics.added import AddedGaussian, TotalNoise, quieter
 from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Priced, Ways
 from sordino.statistics.reach import Reach, read_totals
+from sordino.statistics.registry import registered
 from sordino.summaries import Ask, Draw
 from sordino.summaries.totals import Item
 
@@ -93,6 +94,7 @@ def _counted(item: Item, epsilon: Fraction, delta: Fraction, context: Context) -
     return {name: partial(CountStep, item, noise) for name, noise in noises.items()}
 
 
+@registered(about="their number{sets}", sql=("COUNT(*)",), together=True, menu=(1, "number of rows"))
 def count() -> Count:
     """How many rows there are."""
     return Count()
@@ -128,6 +130,7 @@ def _once(context: Context) -> Context:
     return replace(context, unit=PrivacyUnit(unit.column, unit.relation, groups, groups, 1))
 
 
+@registered(about="the number of different {unit}s", sql=("COUNT(DISTINCT {})",), together=True, menu=(2, "number of people"))
 def count_units() -> CountUnits:
     """How many people there are."""
     return CountUnits()
@@ -147,6 +150,7 @@ class _NotNull(Plain):
         return (Not(IsNull(Name(self.column, self.expression))),)
 
 
+@registered("present", about="the number that have a {of}", sql=("COUNT({})",), verb=False)
 @dataclass(frozen=True)
 class Present(_NotNull):
     """The number of rows in which a column is not null: a count of the rows that fulfil one condition, at the price of a count."""
@@ -171,6 +175,7 @@ class PeopleStep(CountStep):
         return "the people whose rows that count have one: of somebody with more rows than count, some are left out"
 
 
+@registered("present_units", about="the number of different {unit}s that have a {of}", verb=False)
 @dataclass(frozen=True)
 class PresentUnits(_NotNull):
     r"""The number of people with a row in which a column is not null: at the price of a number of people.
@@ -261,6 +266,7 @@ class PredicateCounts(Plain):
         return {name: partial(CountsStep, items, noise) for name, noise in quieter(laplace, gaussian).items()}
 
 
+@registered(about="how many fulfil each condition", examples=(("", (["age > 10", "age > 50 AND ok"],), {}),))
 def counts(predicates: Iterable[Any]) -> PredicateCounts:
     """How many rows satisfy each predicate, given as text such as "age >= 18"."""
     if isinstance(predicates, str | bytes) or not isinstance(predicates, Iterable):

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from statistics import NormalDist
 from typing import Any
 
@@ -19,6 +19,7 @@ from sordino.privacy.certificate import Part
 from sordino.privacy.relation import Relation
 from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Priced, Step
 from sordino.statistics.reach import Reach, length_grid, root_up
+from sordino.statistics.registry import registered
 from sordino.statistics.regression import placement
 from sordino.summaries import Ask, Draw
 from sordino.summaries.moment import COARSE, Gram, Term
@@ -243,6 +244,14 @@ class Pair(_Moments):
         return Answer(value, value - high * far, value + high * far, raw=raw)
 
 
+# SQL asks for these, of two columns
+for _kind, _words in (("corr", "correlation"), ("covar_pop", "covariance"), ("covar_samp", "sample covariance")):
+    registered(_kind, about=f"the {_words} of {{of}}{{clamped}}", sql=(_kind.upper(),), verb=False)(partial(Pair, _kind))
+for _kind in ("regr_slope", "regr_intercept"):
+    registered(_kind, about=f"{_kind} of {{of}}", sql=(_kind.upper(),), verb=False)(partial(Pair, _kind))
+
+
+@registered(about="the second moments of {of}{clamped}", remote=False)
 def gram(columns: Sequence[str]) -> Matrix:
     """The second moments of several columns."""
     return Matrix(tuple(columns))

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sordino.errors import QueryError
+from sordino.errors import QueryError, builds
 from sordino.privacy.relation import Relation
 from sordino.sensitivity.ball import Ball, Move, moves
 from sordino.sensitivity.order import Array
@@ -145,6 +145,7 @@ class _At(_Asked):
         return self.function(x, k)
 
 
+@builds
 def written(
     *, bounds: Any, range: Any = None, relation: str | Relation = "add_remove", columns: Any = None, points: int = 10_000
 ) -> Callable[[Callable[[Any], Any]], Custom]:
