@@ -142,10 +142,13 @@ class EngineAnswer(RecordReader):
 
     def __init__(self, cursor: Any, text: Text, table: str, after: Callable[[], None] = lambda: None) -> None:
         self._cursor, self._text, self._table, self._after = cursor, text, table, after
-        self.again: Callable[[Frame], EngineAnswer] | None = None  # bounded again inside wanted keys, where that can be had for less
+        self.inside: Callable[[Frame], EngineAnswer] | None = None  # how to bound again inside wanted keys, where that can be had for less
 
     def __repr__(self) -> str:
         return "Answer(private)"
+
+    def again(self, frame: Frame) -> EngineAnswer | None:
+        return None if self.inside is None else self.inside(frame)
 
     def ask(self, request: Any) -> Any:
         """Totals and Clipped give GroupTotals; Ranks, Middles, Rows and Records an iterator over the groups."""

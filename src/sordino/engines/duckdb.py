@@ -234,7 +234,7 @@ class DuckDB:
                 cursor.register(name, {part: column_array(values) for part, values in columns.items()})
             return EngineAnswer(cursor, listed, listed.again(keep, number, table, over))
 
-        found.again = inside if private else None
+        found.inside = inside if private else None
         return found
 
     def _same(self, stamp: tuple[tuple[int, int, int], ...]) -> None:

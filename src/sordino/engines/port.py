@@ -17,7 +17,7 @@ from sordino.summaries.moment import Gradient, Gram, Lengths, Outer
 from sordino.summaries.records import Records
 from sordino.summaries.totals import Clipped, Middles, Ranks, Rows, Totals
 
-__all__ = ["Bounded", "Engine", "Inspectable", "Stop", "TableRequest", "stoppable"]
+__all__ = ["Bounded", "BoundsAgain", "Engine", "Inspectable", "Stop", "TableRequest", "stoppable"]
 
 A = TypeVar("A")
 # all that is ever asked of a bounded table
@@ -28,6 +28,14 @@ class Bounded(Protocol):
     """The bounded table of one release. `ask` answers every TableRequest."""
 
     def ask(self, request: Request[A], /) -> A: ...
+
+
+@runtime_checkable
+class BoundsAgain(Bounded, Protocol):
+    """A bounded table that can be bounded again inside wanted keys for less than opening that frame would cost."""
+
+    def again(self, frame: Frame) -> Bounded | None:
+        """The same rows as opening the frame with the same salt; None where that is to be done instead."""
 
 
 class Engine(Protocol):

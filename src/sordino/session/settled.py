@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sordino.engines.port import Bounded
+from sordino.engines.port import Bounded, BoundsAgain
 from sordino.errors import QueryError
 from sordino.ledger import Asked, Balance, Entry
 from sordino.plan.query_plan import Labels
@@ -168,8 +168,8 @@ class Settled:
                     groups = named.keys
                     answers |= named.answers
                 inside = within(own, groups) if self.plan.keys is not None and parts and groups else None
-                again = None if inside is None else getattr(rows, "again", None)
-                held, inside = (rows, inside) if again is None else (again(inside), None)
+                again = rows.again(inside) if inside is not None and isinstance(rows, BoundsAgain) else None
+                held, inside = (rows, inside) if again is None else (again, None)
                 for part in parts if inside is None and groups != () else ():  # no key named: nothing to ask
                     answers |= part.release(held.ask, draw, groups)
             if inside is not None:

@@ -23,7 +23,7 @@ from sordino.privacy.relation import Relation
 from sordino.statistics.applied import named
 from sordino.statistics.custom import Custom, fingerprint
 from sordino.statistics.own_rows import OwnRows
-from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Priced, Step, Ways
+from sordino.statistics.port import Answer, Context, Groups, NoForecast, Plain, Step, Ways
 from sordino.statistics.reach import ReachPrice, per_group
 from sordino.statistics.registry import Sealed, registered
 from sordino.summaries import Ask, Draw, Held
@@ -91,7 +91,7 @@ class Aggregated(Plain):
 
 
 @dataclass(frozen=True)
-class AggregateStep(Priced):
+class AggregateStep(NoForecast):
     r"""The private median of the answers of all parts, or for vectors their mean with noise.
 
     Theorem. With p parts that share nobody, answers in [a, b] in each of d coordinates, and c = 1 where people come and go, c = 2 where
@@ -237,12 +237,6 @@ class AggregateStep(Priced):
         return self.mechanism.request.q, self.mechanism.request.radius
 
     def interval(self, answer: Answer, level: float) -> tuple[Any, Any] | None:
-        return None
-
-    def width(self, rows: int | None, level: float = LEVEL) -> None:
-        return None
-
-    def rmse(self, rows: int | None) -> None:
         return None
 
 

@@ -17,7 +17,7 @@ from sordino.privacy.relation import Relation
 from sordino.statistics.custom import Custom
 from sordino.statistics.evaluation import SLACK, Evaluation, called, plain
 from sordino.statistics.own_rows import COUNT, OwnRows, Resize, bridge, resized_tables
-from sordino.statistics.port import LEVEL, Answer, Groups, Priced
+from sordino.statistics.port import LEVEL, Answer, Groups, NoForecast
 from sordino.statistics.reach import ReachPrice, per_group
 from sordino.statistics.smooth_fit import Drawn, SmoothFit, smoothness
 from sordino.summaries import Ask, Draw, Held, Near, Refused
@@ -30,7 +30,7 @@ PROPOSALS = 16
 
 
 @dataclass(frozen=True)
-class OwnStep(Priced):
+class OwnStep(NoForecast):
     r"""A custom statistic by smooth sensitivity, a published bound, propose-test-release or stability.
 
     Theorem. If the author's claims hold, the release costs what it says: claims about rows that come and go for people of m rows, as m
@@ -153,9 +153,3 @@ class OwnStep(Priced):
             return None
         again = self._said(Drawn(int(answer.raw[0]), answer.raw[1]), level)
         return again.low, again.high
-
-    def width(self, rows: int | None, level: float = LEVEL) -> None:
-        return None
-
-    def rmse(self, rows: int | None) -> None:
-        return None

@@ -17,7 +17,7 @@ from sordino.privacy.relation import Relation
 from sordino.statistics.custom import Custom
 from sordino.statistics.evaluation import Evaluation
 from sordino.statistics.own_rows import COUNT, OwnRows, Resize, Thinning, resized_tables, thinned
-from sordino.statistics.port import LEVEL, Answer, Groups, Priced
+from sordino.statistics.port import LEVEL, Answer, Groups, NoForecast
 from sordino.statistics.reach import ReachPrice, per_group
 from sordino.summaries import Ask, Draw, Held
 
@@ -29,7 +29,7 @@ POINTS = 1_000  # of the public grid, where its author names no other number
 
 
 @dataclass(frozen=True)
-class GoalStep(Priced):
+class GoalStep(NoForecast):
     r"""The exponential mechanism over a public grid, scored by the claimed distance to each point.
 
     Theorem. If d(x, y) = `distance_to(x, y)` moves by at most one in a step of the claim, for every y of the grid, choosing y with
@@ -118,10 +118,4 @@ class GoalStep(Priced):
         return math.ceil(2 * self.evaluation.moves / float(self.price.epsilon) * (math.log(len(self.points)) + SURE))
 
     def interval(self, answer: Answer, level: float) -> tuple[Any, Any] | None:
-        return None
-
-    def width(self, rows: int | None, level: float = LEVEL) -> None:
-        return None
-
-    def rmse(self, rows: int | None) -> None:
         return None

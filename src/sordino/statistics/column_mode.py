@@ -21,7 +21,7 @@ from sordino.mechanisms.selection import Selection
 from sordino.mechanisms.stable_mode import StableMode
 from sordino.privacy.certificate import Part
 from sordino.schema.column import Column
-from sordino.statistics.port import LEVEL, Answer, Context, Counted, Groups, Plain, Priced, Step, Ways
+from sordino.statistics.port import Answer, Context, Counted, Groups, NoInterval, Plain, Step, Ways
 from sordino.statistics.reach import ReachPrice, column_of, per_group, read_cells, tally
 from sordino.statistics.registry import Sealed, registered
 from sordino.statistics.top_counts import COUNTS_SHARE, ORDER_SHARE, CountedTopStep
@@ -38,7 +38,7 @@ def public_values(column: Column) -> tuple[Any, ...] | None:
 
 
 @dataclass(frozen=True)
-class PeeledStep(Priced):
+class PeeledStep(NoInterval):
     r"""The k most frequent of public keys: the winner is chosen and taken out, and again, each time at 1/k of the price.
 
     Theorem. With at most r rows of a person per key every round is (epsilon/k)-DP, whatever the number of keys a person is in.
@@ -82,18 +82,9 @@ class PeeledStep(Priced):
             answers.append(Answer(chosen[0] if self.size == 1 else tuple(chosen)))
         return answers
 
-    def interval(self, answer: Answer, level: float) -> None:
-        return None
-
-    def width(self, rows: int | None, level: float = LEVEL) -> None:
-        return None
-
-    def rmse(self, rows: int | None) -> None:
-        return None
-
 
 @dataclass(frozen=True)
-class StableStep(Priced):
+class StableStep(NoInterval):
     """The k most frequent of keys nobody listed: the exact set if it is stable enough, otherwise "refused", at the same price."""
 
     size: int
@@ -135,15 +126,6 @@ class StableStep(Priced):
                 drawn = tally(dict.fromkeys(drawn, 1)).keys
             answers.append(Answer(drawn))
         return answers
-
-    def interval(self, answer: Answer, level: float) -> None:
-        return None
-
-    def width(self, rows: int | None, level: float = LEVEL) -> None:
-        return None
-
-    def rmse(self, rows: int | None) -> None:
-        return None
 
 
 @dataclass(frozen=True)

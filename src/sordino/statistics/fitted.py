@@ -16,7 +16,7 @@ from sordino.schema.column import Grid
 from sordino.sensitivity.ladder import Ladder
 from sordino.sensitivity.order import Glimpse, rank
 from sordino.sensitivity.position import quantile
-from sordino.statistics.port import LEVEL, Answer, Context, Groups, Priced
+from sordino.statistics.port import LEVEL, Answer, Context, Groups, NoForecast
 from sordino.statistics.reach import LARGEST, ReachPrice, grid_of, per_group, public_size
 from sordino.statistics.smooth_fit import FARTHEST, Drawn, Located, SmoothFit
 from sordino.summaries import Ask, Draw, Refused, Window
@@ -42,7 +42,7 @@ def fitted_price(epsilon: Fraction, delta: Fraction, context: Context) -> ReachP
 
 
 @dataclass(frozen=True)
-class FittedStep(Priced):
+class FittedStep(NoForecast):
     r"""The order statistic of rank max(1, ceil(q n)) plus noise scaled to the data.
 
     Theorem. The window of ranks that is read determines the first K rungs of the ladder exactly, and with public K the truncated smooth
@@ -139,9 +139,3 @@ class FittedStep(Priced):
             return None
         again = self._said(Drawn(int(answer.raw[0]), answer.raw[1]), level)
         return again.low, again.high
-
-    def width(self, rows: int | None, level: float = LEVEL) -> None:
-        return None
-
-    def rmse(self, rows: int | None) -> None:
-        return None

@@ -19,7 +19,7 @@ from sordino.sensitivity.ladder import Ladder
 from sordino.sensitivity.middle import Ends, middle_sum, weighted_sum
 from sordino.sensitivity.order import Array
 from sordino.statistics.added import Added
-from sordino.statistics.port import LEVEL, Answer, Context, Groups, Priced
+from sordino.statistics.port import LEVEL, Answer, Context, Groups, NoForecast
 from sordino.statistics.reach import Reach, ReachPrice, length_grid, one_unit, per_group, public_size, read_totals
 from sordino.statistics.smooth_fit import Drawn, Located, SmoothFit, smoothness
 from sordino.summaries import Ask, Draw, Refused
@@ -48,7 +48,7 @@ class Kept:
 
 
 @dataclass(frozen=True)
-class MiddleStep(Priced):
+class MiddleStep(NoForecast):
     r"""The trimmed or winsorised mean: the sum of the middle rows with noise scaled to its smooth sensitivity, over their public number.
 
     Theorem. Where n is private, draw n^ = n + noise at 2/25 of epsilon; with M = n^ - 2 floor(trim n^) fixed by it, the sum of the M middle
@@ -202,12 +202,6 @@ class MiddleStep(Priced):
         value, top, bottom, high = (int(part) for part in answer.raw[:-1])
         again = self._said(Drawn(value, answer.raw[-1]), Fraction(top, bottom), high, level)
         return again.low, again.high
-
-    def width(self, rows: int | None, level: float = LEVEL) -> None:
-        return None
-
-    def rmse(self, rows: int | None) -> None:
-        return None
 
 
 def _cut(ladder: Ladder, shift: int) -> Ladder:

@@ -14,7 +14,7 @@ from sordino.privacy.relation import Limits, PrivacyUnit
 from sordino.schema.column import Column
 from sordino.summaries import Ask, Draw
 
-__all__ = ["LEVEL", "Answer", "Context", "Counted", "Groups", "Plain", "Priced", "Statistic", "Step", "Ways"]
+__all__ = ["LEVEL", "Answer", "Context", "Counted", "Groups", "NoForecast", "NoInterval", "Plain", "Priced", "Statistic", "Step", "Ways"]
 
 LEVEL = 0.95
 Groups = tuple[tuple[Any, ...], ...] | None
@@ -148,6 +148,23 @@ class Priced:
         return None
 
     def rank_width(self, level: float = LEVEL) -> float | None:
+        return None
+
+
+class NoForecast(Priced):
+    """A step whose width depends on the rows: nothing is known of it before the draw."""
+
+    def width(self, rows: int | None, level: float = LEVEL) -> None:
+        return None
+
+    def rmse(self, rows: int | None) -> None:
+        return None
+
+
+class NoInterval(NoForecast):
+    """A step whose answer has no interval around its value: a key, a verdict, or a quantile, which has ranks instead."""
+
+    def interval(self, answer: Answer, level: float) -> None:
         return None
 
 

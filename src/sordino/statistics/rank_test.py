@@ -16,7 +16,7 @@ from sordino.mechanisms.laplace import Laplace
 from sordino.privacy.certificate import Part
 from sordino.privacy.relation import Relation
 from sordino.statistics.added import Added
-from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Priced, Step
+from sordino.statistics.port import Answer, Context, Groups, NoInterval, Plain, Step
 from sordino.statistics.reach import Reach, length_grid, read_totals
 from sordino.summaries import Ask, Draw, Held
 from sordino.summaries.totals import MOST_ROWS, Item, Rows, Sorted
@@ -53,7 +53,7 @@ def weight_of_pairs(n: int, c: int) -> Fraction:
 
 
 @dataclass(frozen=True)
-class RankTestStep(Priced):
+class RankTestStep(NoInterval):
     r"""Sizes first, then the doubled rank statistic, weighed down where a group is larger than the largest drawn size c; Laplace noise.
 
     Theorem. A row that comes or goes moves v(n) v(k) `standing`, of groups of n and k rows, by at most 27 c/16, and w(n) `leaning`, of n
@@ -111,15 +111,6 @@ class RankTestStep(Priced):
     def _zero(self) -> int:
         """Where zero lies on the column's grid."""
         return -length_grid(self.context, self.statistic.column).low
-
-    def interval(self, answer: Answer, level: float) -> None:
-        return None
-
-    def width(self, rows: int | None, level: float = LEVEL) -> None:
-        return None
-
-    def rmse(self, rows: int | None) -> None:
-        return None
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from sordino.mechanisms.quantile_exponential import QuantileExponential
 from sordino.privacy.certificate import Part
 from sordino.schema.column import Grid
 from sordino.statistics.added import Added
-from sordino.statistics.port import LEVEL, Answer, Context, Groups, Priced, Step, Ways
+from sordino.statistics.port import LEVEL, Answer, Context, Groups, NoInterval, Step, Ways
 from sordino.statistics.reach import ReachPrice, grid_of, per_row, read_totals
 from sordino.summaries import Ask, Draw, Held, Window
 from sordino.summaries.totals import ALL, MOST_ROWS, Item, Ranks, Rows
@@ -64,7 +64,7 @@ def rank_reach(mechanism: QuantileExponential, rare: float) -> float:
 
 
 @dataclass(frozen=True)
-class Ordered(Priced):
+class Ordered(NoInterval):
     """What all ways to draw the quantiles of one column share: the grid, the price, and what is made of the drawn points."""
 
     column: str
@@ -111,15 +111,6 @@ class Ordered(Priced):
 
     def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
         raise NotImplementedError
-
-    def interval(self, answer: Answer, level: float) -> None:
-        return None
-
-    def width(self, rows: int | None, level: float = LEVEL) -> None:
-        return None
-
-    def rmse(self, rows: int | None) -> None:
-        return None
 
     def rank_width(self, level: float = LEVEL) -> float:
         raise NotImplementedError

@@ -25,7 +25,7 @@ from sordino.sensitivity.location import PSIS, Location, Ramps, read_curve
 from sordino.statistics.custom import fingerprint
 from sordino.statistics.mean_two_stage import QUARTILES, quartile_mechanism, quartile_share
 from sordino.statistics.middle import MiddleStep
-from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Priced, Ways
+from sordino.statistics.port import LEVEL, Answer, Context, Groups, NoForecast, Plain, Ways
 from sordino.statistics.reach import ReachPrice, length_grid, one_unit, per_group, per_row
 from sordino.statistics.registry import Sealed, registered
 from sordino.statistics.smooth_fit import SMOOTHS, Drawn, Located, SmoothFit, smoothness
@@ -111,7 +111,7 @@ class LocationFrame:
 
 
 @dataclass(frozen=True)
-class LocationStep(Priced):
+class LocationStep(NoForecast):
     r"""The root of sum psi((x - m)/scale) = 0 for a bounded non-decreasing psi.
 
     Theorem. With a public scale the root on the grid has the legal ladder of `Location`, and its release costs the whole price. Without
@@ -235,12 +235,6 @@ class LocationStep(Priced):
         value, low, high, top, bottom = (int(part) for part in answer.raw[:-1])
         again = self._said(Drawn(value, answer.raw[-1]), LocationFrame(low, high, Fraction(top, bottom)), level)
         return again.low, again.high
-
-    def width(self, rows: int | None, level: float = LEVEL) -> None:
-        return None
-
-    def rmse(self, rows: int | None) -> None:
-        return None
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import numpy as np
 from sordino.errors import QueryError
 from sordino.mechanisms.exponential import Exponential
 from sordino.privacy.certificate import Part
-from sordino.statistics.port import LEVEL, Answer, Context, Counted, Groups, Plain, Priced, Step
+from sordino.statistics.port import Answer, Context, Counted, Groups, NoInterval, Plain, Step
 from sordino.statistics.reach import grid_of, read_cells
 from sordino.statistics.registry import registered
 from sordino.summaries import Ask, Draw, Held
@@ -34,7 +34,7 @@ def caps_to(most: int) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True)
-class RowCapStep(Priced):
+class RowCapStep(NoInterval):
     r"""A cap on the rows of a person, drawn from a public ladder of caps.
 
     Theorem. Scored by -|people with more rows than the cap - target|, the exponential mechanism at sensitivity 1 is epsilon-DP, however
@@ -73,15 +73,6 @@ class RowCapStep(Priced):
         people = np.array([cells.get(place, 0) for place in range(len(self.caps))], np.int64)
         more = np.append(np.cumsum(people[::-1])[::-1][1:], 0)  # nobody counts with more than the declared limit
         return [Answer(self.caps[self.mechanism.release(Held(-np.abs(more - self.target)), draw)])]
-
-    def interval(self, answer: Answer, level: float) -> None:
-        return None
-
-    def width(self, rows: int | None, level: float = LEVEL) -> None:
-        return None
-
-    def rmse(self, rows: int | None) -> None:
-        return None
 
 
 @registered(

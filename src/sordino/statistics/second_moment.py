@@ -17,7 +17,7 @@ from sordino.errors import QueryError
 from sordino.mechanisms.moment_matrix import MomentMatrix
 from sordino.privacy.certificate import Part
 from sordino.privacy.relation import Relation
-from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Priced, Step
+from sordino.statistics.port import LEVEL, Answer, Context, Groups, NoForecast, Plain, Step
 from sordino.statistics.reach import Reach, length_grid, root_up
 from sordino.statistics.registry import registered
 from sordino.statistics.regression import placement
@@ -95,7 +95,7 @@ class SecondMoments:
 
 
 @dataclass(frozen=True)
-class MatrixStep(Priced):
+class MatrixStep(NoForecast):
     """Second moments of every group in one pass."""
 
     statistic: Matrix | Pair
@@ -150,12 +150,6 @@ class MatrixStep(Priced):
             return None
         again = self._answer(answer.raw, level)
         return again.low, again.high
-
-    def width(self, rows: int | None, level: float = LEVEL) -> None:
-        return None
-
-    def rmse(self, rows: int | None) -> None:
-        return None
 
 
 class _Moments(Plain):

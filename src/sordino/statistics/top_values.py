@@ -17,7 +17,7 @@ from sordino.mechanisms.permute_and_flip import PermuteAndFlip
 from sordino.mechanisms.selection import Selection
 from sordino.privacy.certificate import Part
 from sordino.privacy.relation import Relation
-from sordino.statistics.port import LEVEL, Answer, Context, Groups, Priced
+from sordino.statistics.port import Answer, Context, Groups, NoInterval
 from sordino.statistics.reach import ReachPrice, per_row, read_cells
 from sordino.summaries import Ask, Draw, Held
 from sordino.summaries.totals import Item
@@ -42,7 +42,7 @@ def choice_price(epsilon: Fraction, context: Context) -> ReachPrice:
 
 
 @dataclass(frozen=True)
-class PodiumStep(Priced):
+class PodiumStep(NoInterval):
     """The k most frequent of public keys, in order, all in one draw."""
 
     keys: tuple[Any, ...]
@@ -77,15 +77,6 @@ class PodiumStep(Priced):
             chosen = self.mechanism.release(Held(scores), draw)
             answers.append(Answer(tuple(self.keys[place] for place in chosen)))
         return answers
-
-    def interval(self, answer: Answer, level: float) -> None:
-        return None
-
-    def width(self, rows: int | None, level: float = LEVEL) -> None:
-        return None
-
-    def rmse(self, rows: int | None) -> None:
-        return None
 
 
 def together_pays(keys: Sequence[Any], size: int, epsilon: Fraction, context: Context) -> bool:
