@@ -13,19 +13,29 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sordino.errors import LedgerError, QueryError, not_installed
-from sordino.ledger.page import FIND_POSTGRES, VERSION, PostgresPage
 from sordino.ledger.port import Found, Head, InDoubt, Row
 
 if TYPE_CHECKING:
     import psycopg
 
-__all__ = ["PostgresStore"]
+__all__ = ["PostgresPage", "PostgresStore"]
 
 T = TypeVar("T")
+VERSION = 2  # of a ledger in PostgreSQL; a SQLite file carries its own (see `sqlite_store`)
+SHAPE = (
+    "CREATE TABLE IF NOT EXISTS sordino_head(ledger text PRIMARY KEY, version int NOT NULL, count bigint NOT NULL, hash bytea, state text)",
+    "CREATE TABLE IF NOT EXISTS sordino_entry(ledger text NOT NULL, number bigint NOT NULL, hash bytea NOT NULL, record bytea NOT NULL,"
+    " answer bytea, request text, key bytea, sealed bigint, PRIMARY KEY (ledger, number), UNIQUE (ledger, request))",
+    "CREATE INDEX IF NOT EXISTS sordino_entry_key ON sordino_entry(ledger, key) WHERE key IS NOT NULL",
+)
+FIND = (
+    "SELECT e.request, e.number, e.record, e.sealed, s.answer, s.record FROM sordino_entry e"
+    " LEFT JOIN sordino_entry s ON s.ledger = e.ledger AND s.number = e.sealed WHERE e.ledger = %s AND e.request = ANY(%s)"
+)
 _ABANDONED: list[Any] = []  # a forked child must neither use nor close what its parent has open
 PATIENCE = 10.0  # seconds to wait for a server that restarts, or for the row lock
 
@@ -36,6 +46,70 @@ def _driver() -> Any:
     except ModuleNotFoundError as error:
         raise not_installed(error) or error from None
     return psycopg
+
+
+class PostgresPage:
+    """A PostgreSQL ledger inside its transaction, with its head row locked."""
+
+    def __init__(self, connection: psycopg.Connection[Any], ledger: str) -> None:
+        self.connection, self._ledger = connection, ledger
+        self._version = VERSION
+        self.changed = False
+
+    def _ask(self, statement: str, *parameters: Any) -> list[Any]:
+        return self.connection.execute(statement, parameters).fetchall()
+
+    def shape(self) -> None:
+        self.changed = True
+        self.connection.execute("SELECT pg_advisory_xact_lock(1397900366)")  # two first openings must not both make the tables
+        for statement in SHAPE:
+            self.connection.execute(statement)
+
+    def lock(self) -> None:
+        take = "SELECT version FROM sordino_head WHERE ledger = %s FOR UPDATE"
+        found = self._ask(take, self._ledger)
+        if not found:
+            self.changed = True
+            make = "INSERT INTO sordino_head(ledger, version, count) VALUES (%s, %s, 0) ON CONFLICT DO NOTHING"
+            self.connection.execute(make, (self._ledger, VERSION))
+            found = self._ask(take, self._ledger)
+        self._version = int(found[0][0])
+
+    def head(self) -> Head | None:
+        found = self._ask("SELECT count, hash, state FROM sordino_head WHERE ledger = %s AND count > 0", self._ledger)
+        return Head(*found[0]) if found else None
+
+    def version(self) -> int:
+        return self._version
+
+    def upgrade(self) -> None:
+        """No copy is made here: the database's owner has backups, and the records before this one stay as they are."""
+        self.connection.execute("UPDATE sordino_head SET version = %s WHERE ledger = %s", (VERSION, self._ledger))
+
+    def hash_at(self, number: int) -> bytes | None:
+        found = self._ask("SELECT hash FROM sordino_entry WHERE ledger = %s AND number = %s", self._ledger, number)
+        return found[0][0] if found else None
+
+    def find(self, requests: Sequence[str]) -> dict[str, Found]:
+        return {row[0]: Found(*row[1:]) for row in self._ask(FIND, self._ledger, list(requests))}
+
+    def sealed(self, numbers: Sequence[int]) -> dict[int, int | None]:
+        query = "SELECT number, sealed FROM sordino_entry WHERE ledger = %s AND request IS NOT NULL AND number = ANY(%s)"
+        return dict(self._ask(query, self._ledger, list(numbers)))
+
+    def append(self, rows: Sequence[Row], seals: Iterable[tuple[int, int]], head: Head) -> None:
+        self.changed = True
+        with self.connection.cursor() as cursor:
+            cursor.executemany(
+                "INSERT INTO sordino_entry(ledger, number, hash, record, answer, request, key, sealed)"
+                " VALUES (%s, %s, %s, %s, %s, %s, %s, %s)",
+                [(self._ledger, *row) for row in rows],
+            )
+            marks = [(seal, self._ledger, charge) for seal, charge in seals]
+            if marks:
+                cursor.executemany("UPDATE sordino_entry SET sealed = %s WHERE ledger = %s AND number = %s", marks)
+            move = "UPDATE sordino_head SET count = %s, hash = %s, state = %s WHERE ledger = %s"
+            cursor.execute(move, (head.count, head.hash, head.state, self._ledger))
 
 
 class PostgresStore:
@@ -143,7 +217,7 @@ class PostgresStore:
 
     def find(self, requests: Sequence[str]) -> dict[str, Found]:
         """Charges that are durable, outside of any transaction."""
-        return {row[0]: Found(*row[1:]) for row in self._read(FIND_POSTGRES, self._ledger, list(requests))}
+        return {row[0]: Found(*row[1:]) for row in self._read(FIND, self._ledger, list(requests))}
 
     def stamp(self) -> int | None:
         return None

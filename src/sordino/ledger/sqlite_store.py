@@ -18,21 +18,24 @@ import sqlite3
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from sordino.errors import LedgerError
 from sordino.ledger import migration
-from sordino.ledger.page import FIND, SqlitePage
 from sordino.ledger.place import locked, sync_directory
 from sordino.ledger.port import Found, Head, Page, Row
 
-__all__ = ["SqliteStore"]
+__all__ = ["SqlitePage", "SqliteStore"]
 
 T = TypeVar("T")
 DURABLE = ("journal_mode=WAL", "synchronous=FULL", "fullfsync=ON", "checkpoint_fullfsync=ON", "trusted_schema=OFF")
 LOG_PAGES = 8000  # the log is folded into the file every 32 MB: hot index pages are then written once, not once per commit
+FIND = (
+    "SELECT e.request, e.number, e.record, e.sealed, s.answer, s.record FROM entry e LEFT JOIN entry s ON s.number = e.sealed"
+    " WHERE e.request IN (SELECT value FROM json_each(?))"
+)
 _ABANDONED: list[Any] = []  # a forked child must neither use nor close what its parent has open
 
 
@@ -43,6 +46,52 @@ def _broken(error: sqlite3.Error) -> LedgerError:
         "SRD-603", f"the ledger cannot be written durably ({error}).",
         "Free space on its disk, make the file writable, or wait for another writer.", reason=str(error),
     )  # fmt: skip
+
+
+class SqlitePage:
+    """What a store says inside its one exclusive transaction, of a SQLite file."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+        self._connection, self._path = connection, path
+
+    def _ask(self, statement: str, *parameters: Any) -> list[Any]:
+        return self._connection.execute(statement, parameters).fetchall()
+
+    def head(self) -> Head | None:
+        found = self._ask("SELECT count, hash, state FROM head")
+        return Head(*found[0]) if found else None
+
+    def version(self) -> int:
+        return migration.version_of(self._connection)
+
+    def upgrade(self) -> str:
+        return str(migration.forward(self._connection, self._path))
+
+    def hash_at(self, number: int) -> bytes | None:
+        found = self._ask("SELECT hash FROM entry WHERE number = ?", number)
+        return found[0][0] if found else None
+
+    def find(self, requests: Sequence[str]) -> dict[str, Found]:
+        if not requests:
+            return {}
+        return {row[0]: Found(*row[1:]) for row in self._ask(FIND, json.dumps(requests))}
+
+    def sealed(self, numbers: Sequence[int]) -> dict[int, int | None]:
+        if not numbers:
+            return {}
+        query = "SELECT number, sealed FROM entry WHERE request IS NOT NULL AND number IN (SELECT value FROM json_each(?))"
+        return dict(self._ask(query, json.dumps(numbers)))
+
+    def append(self, rows: Sequence[Row], seals: Iterable[tuple[int, int]], head: Head) -> None:
+        start = 0
+        while start < len(rows):  # one statement for many rows: between statements other threads would take the interpreter away
+            size = min(128, 1 << ((len(rows) - start).bit_length() - 1))
+            values = ", ".join(["(?, ?, ?, ?, ?, ?, ?)"] * size)
+            flat = [value for row in rows[start : start + size] for value in row]
+            self._connection.execute(f"INSERT INTO entry(number, hash, record, answer, request, key, sealed) VALUES {values}", flat)
+            start += size
+        self._connection.executemany("UPDATE entry SET sealed = ? WHERE number = ?", seals)
+        self._connection.execute("REPLACE INTO head(one, count, hash, state) VALUES (1, ?, ?, ?)", (head.count, head.hash, head.state))
 
 
 class SqliteStore:
