@@ -23,8 +23,8 @@ from sordino.mechanisms.gaussian import largest_mu
 from sordino.mechanisms.moment_model import sigmoid
 from sordino.statistics.rank_test import leaning, standing, weight_of_pairs, weight_of_two
 from sordino.statistics.second_moment import SecondMoments
+from sordino.summaries.array_table import answer, products, quantised
 from sordino.summaries.moment import ONE
-from sordino.summaries.product import answer, products, quantised
 from sordino.summaries.records import Records, of_coordinates
 
 SMALL = Fraction(1, 10**6)

@@ -24,7 +24,7 @@ from scipy.stats import binom
 
 from sordino.lab import audit
 from sordino.lab.finding import lower, upper
-from sordino.privacy.witness import Finite
+from sordino.privacy.certificate import Finite
 
 HERE = Path(__file__).parent
 NEEDS = {"opendp": ("opendp", "numpy"), "diffprivlib": ("diffprivlib", "scikit-learn<1.8")}

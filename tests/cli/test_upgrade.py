@@ -111,7 +111,7 @@ def test_the_ledger_is_upgraded_once_and_one_way(folder, capsys):
 def test_a_ledger_of_format_1_that_its_witness_knows_is_upgraded_by_the_verb(folder, capsys, monkeypatch):
     from sordino.ledger.balance import LedgerTally
     from sordino.ledger.budget import of_grains
-    from sordino.ledger.witness_file import Sighting, WitnessFile
+    from sordino.ledger.place import Sighting, WitnessFile
 
     run(capsys, "config", "upgrade")
     with read_ledger("people.ledger") as book:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from sordino.errors import QueryError
-from sordino.lab.awkward_expressions import AGES, DAYS, FINES, FLAGS, MOMENTS, OLD, PRICES, WARDS, WEIGHTS
+from sordino.lab.awkward_frames import AGES, DAYS, FINES, FLAGS, MOMENTS, OLD, PRICES, WARDS, WEIGHTS
 from sordino.lab.awkward_tables import COLUMNS
 from sordino.lab.reference_value import evaluate, typed
 from sordino.schema.column import Column

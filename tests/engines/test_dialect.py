@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sordino.engines.database import PLAIN, Dialect, render
-from sordino.engines.postgres_dialect import PostgresDialect, _vanishing
+from sordino.engines.postgres import PostgresDialect, _vanishing
 from sordino.engines.spark import SparkDialect
 from sordino.engines.value_text import quoted
 from sordino.errors import QueryError

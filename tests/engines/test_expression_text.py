@@ -11,7 +11,7 @@ import pytest
 
 from sordino.engines.source import open_source
 from sordino.errors import QueryError
-from sordino.lab.awkward_expressions import (
+from sordino.lab.awkward_frames import (
     AGES,
     BANDS,
     GROUPS,

@@ -8,7 +8,7 @@ import pytest
 
 from sordino.engines.source import open_source, read_public
 from sordino.errors import QueryError
-from sordino.lab.awkward_joins import BEDS, BESIDE, JOINED, WARDS, WITHIN
+from sordino.lab.awkward_frames import BEDS, BESIDE, JOINED, WARD_TABLE, WITHIN
 from sordino.lab.awkward_tables import AGE, COLUMNS, PERSON, WARD, awkward, person
 from sordino.lab.reference_engine import Reference
 from sordino.privacy.relation import PrivacyUnit
@@ -36,7 +36,7 @@ def counted(frame: Frame, table: dict[str, list[object]]) -> tuple[int, int]:
 
 def test_a_person_with_many_rows_and_a_public_table_with_repeated_keys_stay_within_the_units_bound() -> None:
     """The declaration says unique and the table is not: the engine alone must keep one row per row."""
-    wrong = replace(WARDS, rows={name: [cell for cell in cells for _ in range(50)] for name, cells in WARDS.rows.items()})
+    wrong = replace(WARD_TABLE, rows={name: [cell for cell in cells for _ in range(50)] for name, cells in WARD_TABLE.rows.items()})
     table = {"person": ["one"] * 5_000 + ["two", "two"], "age": [1] * 5_002, "ward": [1] * 5_002}
     for outer in (True, False):
         join = Join("wards", wrong, (("ward", "ward"),), outer)
@@ -47,7 +47,7 @@ def test_a_person_with_many_rows_and_a_public_table_with_repeated_keys_stay_with
 
 def test_keys_that_are_spelled_differently_and_mean_the_same_cannot_match_twice() -> None:
     cells = {"ward": [1, 1], "beds": [3, 4], "kind": ["eye", "ear"], "rate": ["1", "1.0"], "town": ["a", "b"], "open": [1, 1]}
-    join = Join("wards", replace(WARDS, rows=cells), (("ward", "ward"), ("price", "rate")), outer=True)
+    join = Join("wards", replace(WARD_TABLE, rows=cells), (("ward", "ward"), ("price", "rate")), outer=True)
     table = {"person": [1, 2], "age": [1, 1], "ward": [1, 1], "price": ["1.00", 1]}
     price = Column("price", "decimal", bounds=(0, 10), scale=2)
     frame = Frame(person(9, 1), PERSON, columns=(BEDS,), joins=(join,))

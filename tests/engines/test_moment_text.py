@@ -16,8 +16,8 @@ from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
 from sordino.schema.frame import Frame
 from sordino.session.settled import Nobody
+from sordino.summaries.array_table import direction, lengths, outer, products, quantised
 from sordino.summaries.moment import FINE, GRAIN, LINK, ONE, Gradient, Gram, Lengths, Outer, Term, link
-from sordino.summaries.product import direction, lengths, outer, products, quantised
 
 CHOSEN = ("rows", "rows by", "rows by public", "people", "people by", "people by public", "one row each", "nothing but rows")
 

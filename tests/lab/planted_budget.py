@@ -10,10 +10,10 @@ from planted_kit import HAND, NOISE, Audited, Integrated, Listed, claims, plante
 from scipy.stats import binom
 
 from sordino.mechanisms import StableHistogram
+from sordino.privacy.certificate import Finite, GaussianShift, LaplaceShift
 from sordino.privacy.composition import zcdp_epsilon
 from sordino.privacy.cost import Cost, gaussian_delta
 from sordino.privacy.discrete import Categorical, DiscreteLaplace
-from sordino.privacy.witness import Finite, GaussianShift, LaplaceShift
 
 SMALL = Fraction(1, 10**6)
 

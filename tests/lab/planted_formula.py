@@ -11,9 +11,9 @@ from planted_kit import NOISE, Audited, Integrated, claims, planted
 from sordino.course.textbook import additive, gaussian, smooth, stability
 from sordino.course.textbook.estimator import plug_in, ridge_bound
 from sordino.mechanisms import Gaussian, Laplace, Smooth, StableHistogram, StableMode
+from sordino.privacy.certificate import Closed, LaplaceShift
 from sordino.privacy.dilation import Dilation
 from sordino.privacy.families import GeneralizedCauchy
-from sordino.privacy.witness import Closed, LaplaceShift
 
 SMALL, THOUSANDTH = Fraction(1, 10**6), Fraction(1, 1000)
 

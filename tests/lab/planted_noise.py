@@ -16,9 +16,9 @@ from sordino.course.notes import local_noise, median_leak
 from sordino.lab import simulate
 from sordino.lab.exploitation import Sticky, select
 from sordino.mechanisms import Gaussian, Laplace, Smooth
+from sordino.privacy.certificate import GaussianShift
 from sordino.privacy.cost import gaussian_epsilon
 from sordino.privacy.discrete import Bernoulli
-from sordino.privacy.witness import GaussianShift
 
 
 def fresh(f: Any, n: int) -> Any:

@@ -9,8 +9,8 @@ import numpy as np
 from planted_kit import HAND, Audited, Defined, Integrated, Listed, claims, planted, whole_noise
 
 from sordino.mechanisms import StableHistogram
+from sordino.privacy.certificate import LaplaceShift
 from sordino.privacy.discrete import DiscreteLaplace
-from sordino.privacy.witness import LaplaceShift
 from sordino.sensitivity import exhaustive, smooth
 
 SMALL_WORLD = range(4)

@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 from sordino.errors import QueryError
-from sordino.lab.link import linkage
 from sordino.lab.town import hospital, register
+from sordino.lab.unique import linkage
 
 KNOWN = ["zip", "birth_date", "sex"]
 

@@ -13,8 +13,8 @@ from sordino.errors import BudgetExceeded, LedgerError, QueryError
 from sordino.ledger import Asked, AskedLimits, Budget, adopt, open_ledger, read_ledger, upgrade, verify_export
 from sordino.ledger.balance import LedgerTally
 from sordino.ledger.budget import of_grains
+from sordino.ledger.place import Sighting, WitnessFile
 from sordino.ledger.record import canonical, link
-from sordino.ledger.witness_file import Sighting, WitnessFile
 from sordino.privacy.cost import Cost
 
 from .make_golden1 import COSTS, EXPORT, LEDGER, QUESTION

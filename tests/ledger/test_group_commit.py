@@ -11,8 +11,8 @@ from itertools import count
 import pytest
 
 from sordino.errors import BudgetExceeded, LedgerError
-from sordino.ledger import group_commit
-from sordino.ledger.group_commit import Convoy
+from sordino.ledger import transaction
+from sordino.ledger.transaction import Convoy
 
 
 def until(condition, seconds=20):
@@ -117,14 +117,14 @@ def test_a_broken_chain_of_wakings_is_mended(monkeypatch):
         if next(called) != 2:
             real(self)
 
-    real = group_commit.Ticket.wake
-    monkeypatch.setattr(group_commit.Ticket, "wake", deaf)
+    real = transaction.Ticket.wake
+    monkeypatch.setattr(transaction.Ticket, "wake", deaf)
     line = Convoy(commit, patience=20)
     assert ride_all(line, range(12)) == dict.fromkeys(range(12))
 
 
 def test_an_idle_driver_goes_home_and_a_forgotten_line_is_collected(monkeypatch):
-    monkeypatch.setattr(group_commit, "IDLE", 0.05)
+    monkeypatch.setattr(transaction, "IDLE", 0.05)
     line = Convoy(lambda take: [None for _ in take()] and None, patience=5)
     for _ in range(3):
         line.ride("x")

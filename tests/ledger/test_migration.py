@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sordino.errors import LedgerError
-from sordino.ledger import Budget, adopt, migration, open_ledger, read_ledger, verify_export
+from sordino.ledger import Budget, adopt, open_ledger, read_ledger, sqlite_store, verify_export
 from sordino.privacy.cost import Cost
 from sordino.privacy.relation import PrivacyUnit
 
@@ -82,8 +82,8 @@ def test_a_migration_copies_first_goes_forward_and_leaves_the_chain_alone(tmp_pa
     with open_book(path) as book:
         book.seal(book.charge("r", key(), TENTH), b"answer")
         head = book.head
-    monkeypatch.setattr(migration, "VERSION", 3)
-    monkeypatch.setattr(migration, "MIGRATIONS", {2: lambda connection: connection.execute("ALTER TABLE entry ADD COLUMN note TEXT")})
+    monkeypatch.setattr(sqlite_store, "VERSION", 3)
+    monkeypatch.setattr(sqlite_store, "MIGRATIONS", {2: lambda connection: connection.execute("ALTER TABLE entry ADD COLUMN note TEXT")})
     with open_book(path) as book:
         assert book.head == head
         assert book.charge("s", key(), TENTH).state == "new"
@@ -105,8 +105,8 @@ def test_a_migration_that_fails_changes_nothing(tmp_path, monkeypatch):
         raise sqlite3.OperationalError("disk full")
 
     with monkeypatch.context() as patch:
-        patch.setattr(migration, "VERSION", 3)
-        patch.setattr(migration, "MIGRATIONS", {2: stumble})
+        patch.setattr(sqlite_store, "VERSION", 3)
+        patch.setattr(sqlite_store, "MIGRATIONS", {2: stumble})
         with pytest.raises(LedgerError, match="SRD-603"):
             open_book(path)
     with open_book(path) as book:

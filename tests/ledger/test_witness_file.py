@@ -11,8 +11,8 @@ import pytest
 from sordino.errors import LedgerError, QueryError, ReleaseFailed
 from sordino.ledger import adopt
 from sordino.ledger.budget import Price
+from sordino.ledger.place import SLOT, Sighting, WitnessFile
 from sordino.ledger.port import Head
-from sordino.ledger.witness_file import SLOT, Sighting, WitnessFile
 
 from .conftest import POSTGRES
 from .scenes import TENTH, key, open_book

@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from ledger.scenes import PURSES, TENTH, check_promises, key, open_book, spend
 from sordino.errors import BudgetExceeded, LedgerError
-from sordino.ledger import Book, Budget, page, sqlite_store, witness_file
+from sordino.ledger import Book, Budget, place, postgres_store, sqlite_store
 from sordino.privacy.cost import Cost
 
 
@@ -83,7 +83,7 @@ STEPS = ("before charge", "inside charge", "before witness", "after charge", "af
 def steps(where: str, dataset: str, state: str, log: str, rounds: int) -> dict[str, Any]:
     """Die by kill -9 at every step of a release, look at the book afterwards, and repeat the request."""
     note = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-    store_page = page.PostgresPage if where.startswith("postgres") else page.SqlitePage
+    store_page = postgres_store.PostgresPage if where.startswith("postgres") else sqlite_store.SqlitePage
     append, killed, cost = store_page.append, 0, Cost.laplace("0.1")
 
     def die_after_append(self: Any, *given: Any) -> None:
@@ -98,7 +98,7 @@ def steps(where: str, dataset: str, state: str, log: str, rounds: int) -> dict[s
         if step == "inside charge":
             store_page.append = die_after_append  # type: ignore[method-assign]
         if step == "before witness":
-            witness_file.WitnessFile.write = die  # type: ignore[method-assign]
+            place.WitnessFile.write = die  # type: ignore[method-assign]
         entry = book.charge(request, key(request), cost)
         os.write(note, f"charged {request}\n".encode())
         if step == "after charge":

@@ -13,8 +13,8 @@ from sordino.mechanisms import LeastSquares, NormalEquations, estimate
 from sordino.mechanisms.estimate import Estimate
 from sordino.mechanisms.gaussian import largest_mu
 from sordino.mechanisms.normal_equations import solved
+from sordino.summaries.array_table import answer, quantised
 from sordino.summaries.moment import ONE, Gradient
-from sordino.summaries.product import answer, quantised
 
 SMALL = Fraction(1, 10**6)
 

@@ -13,8 +13,8 @@ from sordino.mechanisms import LogisticRegression, logistic_regression, moment_m
 from sordino.mechanisms.gaussian import largest_mu
 from sordino.mechanisms.logistic_regression import _bound
 from sordino.mechanisms.moment_model import sigmoid
+from sordino.summaries.array_table import answer, direction, quantised
 from sordino.summaries.moment import FINE, ONE, Gradient, Term
-from sordino.summaries.product import answer, direction, quantised
 
 SMALL = Fraction(1, 10**6)
 

@@ -14,8 +14,8 @@ from sordino.errors import QueryError
 from sordino.mechanisms import LogisticRegression, MRegression, MultinomialRegression
 from sordino.mechanisms.multinomial_regression import farthest
 from sordino.sensitivity.location import read_bounded
+from sordino.summaries.array_table import answer, direction, quantised
 from sordino.summaries.moment import FINE, LINK, ONE, Gradient, Term, faded
-from sordino.summaries.product import answer, direction, quantised
 
 SMALL = Fraction(1, 10**6)
 CLASSES = np.array([[0, 0, 0, 0], [0.5, 1, -0.5, 0], [-0.3, -1, 0.5, 0.7]])

@@ -10,8 +10,8 @@ import pytest
 
 from sordino.mechanisms import BoostedRegression
 from sordino.mechanisms.boosted_regression import RARE, blur
+from sordino.summaries.array_table import answer, quantised
 from sordino.summaries.moment import ONE
-from sordino.summaries.product import answer, quantised
 
 SMALL = Fraction(1, 10**6)
 LEAST = 0.95

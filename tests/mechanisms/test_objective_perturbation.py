@@ -15,13 +15,13 @@ from sordino.errors import QueryError
 from sordino.lab.case import louder
 from sordino.lab.pathwise import pathwise
 from sordino.lab.specimen import specimens
-from sordino.lab.told_minimum import PulledMinimum, minimum_loss
+from sordino.lab.told_law import PulledMinimum, minimum_loss
 from sordino.mechanisms import ObjectivePerturbation, find, penalised_minimum
 from sordino.mechanisms.objective_perturbation import bent, largest, several
 from sordino.mechanisms.penalised_minimum import ERROR, gradient, minimum
 from sordino.noise import draw
+from sordino.privacy.certificate import Finite
 from sordino.privacy.cost import gaussian_delta
-from sordino.privacy.witness import Finite
 from sordino.session.owned import owned
 from sordino.summaries.moment import ONE
 

@@ -17,7 +17,7 @@ from sordino.lab.conformance import check_mechanism
 from sordino.lab.loss import composed
 from sordino.lab.pathwise import pathwise
 from sordino.lab.specimen import specimens
-from sordino.lab.told_keys import first_named
+from sordino.lab.told_law import first_named
 from sordino.mechanisms import PartitionSelection, WeightedSelection
 from sordino.mechanisms.stability import UNIT
 from sordino.mechanisms.weighted_selection import ROUNDS

@@ -16,7 +16,7 @@ from sordino.lab.auditing import audit
 from sordino.lab.recording import record
 from sordino.mechanisms import NormalEquations
 from sordino.models.box import as_box
-from sordino.models.fit import FRAME
+from sordino.models.estimator import FRAME
 from sordino.models.rows import ModelRows, Pairs, ring, slopes
 from sordino.models.way import SmoothRidge, TheilSen
 from sordino.noise import draw

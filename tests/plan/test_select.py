@@ -8,9 +8,10 @@ import pytest
 
 from schema.worlds import COLUMNS, grow
 from sordino.errors import QueryError
+from sordino.plan.arrangement import Arrangement, OrderBy
 from sordino.plan.condition import parse_predicate
 from sordino.plan.recall import context, frame, question
-from sordino.plan.select import Arrangement, OrderBy, read_select
+from sordino.plan.select import read_select
 from sordino.plan.sql_expression import Catalogue
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from schema.worlds import COLUMNS
 from sordino.errors import QueryError
-from sordino.plan.rewrite import LENGTH, SELECTS, TOKENS
+from sordino.plan.refusal import LENGTH, SELECTS, TOKENS
 from sordino.plan.select import read_select
 from sordino.plan.sql_expression import Catalogue
 

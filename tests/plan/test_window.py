@@ -10,8 +10,8 @@ import pytest
 
 import sordino as sd
 from sordino.errors import QueryError
+from sordino.plan.arrangement import over_columns
 from sordino.plan.formula import parse_formula, value
-from sordino.plan.over_columns import over_columns
 
 CELLS: dict[str, list[Any]] = {
     "k": ["a", "a", "a", "b", "b", "c"], "m": [1, 2, 3, 1, 2, 1], "n": [5, 3, 5, 8, -2, 4], "x": [1.5, None, 0.25, 4.0, 2.0, -3.0],

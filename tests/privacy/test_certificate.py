@@ -13,11 +13,10 @@ from scipy.special import expit, logit
 
 from sordino.errors import QueryError
 from sordino.privacy import Certificate, Cost, Law
-from sordino.privacy.certificate import Part, least_scale, whole_cost
+from sordino.privacy.certificate import Dilated, Finite, GaussianShift, LaplaceShift, Part, least_scale, whole_cost
 from sordino.privacy.dilation import Dilation
 from sordino.privacy.families import GaussianLaw, GeneralizedCauchy, LaplaceLaw, PowerLaw, StudentT
 from sordino.privacy.pld import total
-from sordino.privacy.witness import Dilated, Finite, GaussianShift, LaplaceShift
 
 MILLIONTH = Fraction(1, 10**6)
 

@@ -11,9 +11,9 @@ import pytest
 from mpmath import mp
 from scipy.integrate import quad
 
+from sordino.privacy.certificate import Closed, Dilated, Finite, GaussianShift, LaplaceShift, weighted_laplace
 from sordino.privacy.dilation import Dilation
 from sordino.privacy.families import GaussianLaw, GeneralizedCauchy, LaplaceLaw, PowerLaw, StudentT
-from sordino.privacy.witness import Closed, Dilated, Finite, GaussianShift, LaplaceShift, weighted_laplace
 
 HEAVY = [StudentT(1), StudentT(2), StudentT(4), GeneralizedCauchy(Fraction(2)), GeneralizedCauchy(Fraction(4)), PowerLaw()]
 LAWS = [LaplaceLaw(), GaussianLaw(), *HEAVY]

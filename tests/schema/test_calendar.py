@@ -8,9 +8,9 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from sordino.errors import QueryError
-from sordino.schema.calendar import changes, later, local, zone_of
 from sordino.schema.column import Column
 from sordino.schema.expression import Call, Constant, Leaf
+from sordino.schema.extent import changes, later, local, zone_of
 from sordino.schema.interval import extent, values
 
 LOW, HIGH = dt.datetime(2020, 1, 1, tzinfo=dt.UTC), dt.datetime(2024, 12, 31, tzinfo=dt.UTC)

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 
 from sordino.plan.condition import parse_predicate
-from sordino.schema.column import Column
+from sordino.schema.column import Column, as_number
 from sordino.schema.narrowing import narrow
-from sordino.schema.value import as_number
 
 from .worlds import COLUMNS, ORDERED, holds, predicates, rows
 

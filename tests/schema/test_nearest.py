@@ -2,7 +2,7 @@
 
 import time
 
-from sordino.schema.value import nearest
+from sordino.schema.column import nearest
 
 
 def test_the_closest_name_is_offered_whatever_its_case():

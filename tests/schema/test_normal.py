@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sordino.plan.condition import parse_predicate
-from sordino.schema.expression import And, Compare, Literal, Name, Not, Or
-from sordino.schema.normal import canonical, constant, encode
+from sordino.schema.expression import And, Compare, Literal, Name, Not, Or, canonical, constant, encode
 
 from .worlds import COLUMNS, form_holds, holds, predicates, rows
 

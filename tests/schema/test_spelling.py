@@ -9,8 +9,7 @@ from sqlglot.dialects.dialect import Dialect
 
 from sordino.plan.condition import parse_predicate
 from sordino.schema.column import Column
-from sordino.schema.expression import And, Compare, In, IsNull, Like, Literal, Name, Not, Or
-from sordino.schema.normal import canonical
+from sordino.schema.expression import And, Compare, In, IsNull, Like, Literal, Name, Not, Or, canonical
 from sordino.schema.spelling import describe, number_text
 
 from .worlds import COLUMNS, predicates

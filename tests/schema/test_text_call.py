@@ -7,8 +7,7 @@ import pytest
 from sordino.errors import QueryError
 from sordino.schema.column import Column
 from sordino.schema.expression import Call, Constant, Leaf
-from sordino.schema.interval import extent, values
-from sordino.schema.text_call import text_part
+from sordino.schema.interval import extent, text_part, values
 
 SEX, TOWN = Leaf(Column("sex", "cat", keys=("f", "m", None))), Leaf(Column("town", "cat", max_length=30))
 

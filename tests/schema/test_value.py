@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sordino.schema.value import as_day, as_moment, as_number, is_text, shown
+from sordino.schema.column import as_day, as_moment, as_number, is_text, shown
 
 
 @pytest.mark.parametrize(

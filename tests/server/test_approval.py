@@ -12,7 +12,7 @@ import sordino as sd
 from sordino.errors import QueryError
 from sordino.plan.dataset import read_dataset
 from sordino.server.approval import MOST, Approval, Approvals
-from sordino.server.dataset_edit import set_purse, with_purse, with_threshold
+from sordino.server.dataset_file import set_purse, with_purse, with_threshold
 
 from .hall import Visitor, write
 from .test_ask_page import Browser

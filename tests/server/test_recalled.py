@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sordino.server.recalled import RecalledAnswers
+from sordino.server.release_request import RecalledAnswers
 
 from .hall import Visitor, write
 
@@ -66,7 +66,7 @@ def test_a_wish_for_several_numbers_is_remembered_too(hall, monkeypatch):
 
 
 def test_only_so_many_are_kept(monkeypatch):
-    monkeypatch.setattr("sordino.server.recalled.KEPT", 3)
+    monkeypatch.setattr("sordino.server.release_request.KEPT", 3)
     kept = RecalledAnswers()
 
     class Errand:

@@ -9,8 +9,8 @@ import pytest
 
 from sordino.errors import LedgerError
 from sordino.privacy.cost import Cost
-from sordino.server import timed_book
-from sordino.server.timed_book import Timed
+from sordino.server import deadline
+from sordino.server.deadline import Timed
 
 from .hall import Still
 
@@ -57,7 +57,7 @@ def test_whoever_waits_for_the_book_makes_room():
 
 
 def test_slow_releases_do_not_lock_quick_ones_out(monkeypatch):
-    monkeypatch.setattr(timed_book, "CROWDED", 0.01)
+    monkeypatch.setattr(deadline, "CROWDED", 0.01)
     slots = threading.Semaphore(1)
     slots.acquire()  # somebody slow
     timed = Timed(Book(slots), Still(), slots, deadline=1.0)

@@ -10,8 +10,8 @@ import pytest
 
 import sordino as sd
 from sordino.plan.formula import parse_formula
+from sordino.session.derivation import _ends
 from sordino.session.noise_weight import NoiseWeight, uniforms
-from sordino.session.simulation import _ends
 
 TIMES = 1_500
 LAWS = {

@@ -16,9 +16,9 @@ from statistics_world import World, context, seeded
 import sordino as sd
 from sordino import statistics as st
 from sordino.errors import QueryError
+from sordino.privacy.certificate import weighted_laplace
 from sordino.privacy.discrete import Bernoulli
 from sordino.privacy.relation import Relation
-from sordino.privacy.witness import weighted_laplace
 from sordino.schema.column import Column
 from sordino.sensitivity.scale import ScaleLadder
 from sordino.statistics.applied import Applied

@@ -11,7 +11,7 @@ import typer
 
 from sordino.cli.console import USAGE, door
 from sordino.errors import QueryError
-from sordino.session.progress import bar
+from sordino.session.share_preview import bar
 
 __all__ = ["share"]
 

@@ -19,9 +19,8 @@ from sordino.mechanisms import BoostedRegression
 from sordino.noise import draw
 from sordino.pictures import Picture, lines
 from sordino.sensitivity.influence import huber, least_squares, location
-from sordino.summaries.array_table import ArrayTable
+from sordino.summaries.array_table import ArrayTable, quantised
 from sordino.summaries.moment import ONE
-from sordino.summaries.product import quantised
 
 __all__ = ["Exhibit", "efficiency", "influence", "leverage", "plug_in", "plug_in_tables"]
 

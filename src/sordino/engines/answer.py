@@ -13,8 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino.engines.array import column_array
-from sordino.engines.marginal_text import SETS, crossed, marginal_text
-from sordino.engines.moment_text import gradient_text, gram_text, lengths_text, matrix, outer_text, reaches, whole
+from sordino.engines.moment_text import (
+    SETS,
+    crossed,
+    gradient_text,
+    gram_text,
+    lengths_text,
+    marginal_text,
+    matrix,
+    outer_text,
+    reaches,
+    whole,
+)
 from sordino.engines.records import SLICE, RecordReader, fewest, thinned
 from sordino.engines.text import Text
 from sordino.engines.value_text import key_in, key_out, quoted

@@ -19,7 +19,6 @@ from typing import Any
 from sordino.engines.array import text_of
 from sordino.engines.value_text import FINE, date_text, decimal_text, grid_of, id_of, moment_text, quoted, real
 from sordino.errors import QueryError
-from sordino.schema.calendar import changes
 from sordino.schema.column import Column
 from sordino.schema.expression import (
     And,
@@ -45,7 +44,7 @@ from sordino.schema.expression import (
     parts,
     reads,
 )
-from sordino.schema.extent import EXACT, LEAST_POWER, LOG_GRID, TINY, Extent, power_step
+from sordino.schema.extent import EXACT, LEAST_POWER, LOG_GRID, TINY, Extent, changes, power_step
 from sordino.schema.interval import derive, extent
 
 __all__ = ["Layers", "Typed", "names", "rendered"]

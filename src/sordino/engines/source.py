@@ -23,10 +23,9 @@ from sordino.engines.duckdb import DuckDB
 from sordino.engines.scan import Csv, Database, HeldTable, Parquet, TableSource, broken
 from sordino.engines.value_text import typed
 from sordino.errors import QueryError
-from sordino.schema.column import Column
+from sordino.schema.column import Column, nearest, shown
 from sordino.schema.declaration import Delimited, complete
 from sordino.schema.frame import Public
-from sordino.schema.value import nearest, shown
 
 __all__ = ["ENGINES", "MOST_ROWS", "find_source", "open_engine", "open_source", "read_public"]
 

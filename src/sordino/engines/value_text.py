@@ -20,8 +20,7 @@ from typing import Any
 from sordino.engines.array import text_of
 from sordino.errors import QueryError
 from sordino.privacy.number import exact
-from sordino.schema.column import Column, Grid
-from sordino.schema.value import EPOCH
+from sordino.schema.column import EPOCH, Column, Grid
 
 __all__ = [
     "FINE",

@@ -24,14 +24,18 @@ from sordino.inference.outcome import (
     Outcome,
     Power,
     chance_of,
+    estimates,
     laplace,
     multinomial,
     normal,
+    null,
     power_table,
+    simulated,
+    studentised,
 )
 from sordino.mechanisms.estimate import Estimate
 from sordino.privacy.number import shown
-from sordino.session.comparison import Compared, Comparison
+from sordino.session.comparison import Comparison
 from sordino.statistics.rank_test import RankTest
 from sordino.statistics.regression import FitStep, GroupsStep
 
@@ -304,40 +308,6 @@ class DifferenceTest:
 
     def __repr__(self) -> str:
         return f"Test({self.comparison.column} has the same mean for every {self.comparison.by}; nothing read, nothing spent)"
-
-
-def estimates(raw: Floats) -> tuple[Floats, Floats, Floats]:
-    """Rows, mean and variance, the last two over the range, as a comparison reads them off drawn Bernstein sums."""
-    rows = np.maximum(np.rint(raw.sum(axis=-1)), 1.0)
-    total = np.maximum(raw.sum(axis=-1), 1.0)
-    mean = np.clip((raw[..., 2] + raw[..., 1] / 2) / total, 0.0, 1.0)
-    return rows, mean, np.clip(np.clip(raw[..., 2] / total, 0.0, 1.0) - mean**2, 0.0, 0.25)
-
-
-def studentised(rows: Floats, mean: Floats, variance: Floats, scale: float) -> Floats:
-    """|z| of two groups, the last axis, for noise of this scale in rows."""
-    noise = 2 * scale**2 * ((1 - mean) ** 2 + (0.5 - mean) ** 2 + mean**2) / rows**2
-    return np.asarray(np.abs(mean[..., 0] - mean[..., 1]) / np.sqrt((variance / rows + noise).sum(axis=-1)))
-
-
-def simulated(rows: Floats, mean: Floats, variance: Floats, scale: float, repeats: int) -> Floats:
-    """|z| under equal means, for each of several drawn pairs of groups (lines of these arrays): lines of so many."""
-    shape = (*rows.shape[:-1], repeats, 2)
-    n, v = (np.broadcast_to(part[..., None, :], shape) for part in (rows, variance))
-    pooled = ((rows * mean).sum(axis=-1) / rows.sum(axis=-1))[..., None, None]
-    centre = pooled + np.sqrt(v / n) * normal(*shape)
-    spread = np.maximum(v * (1 + np.sqrt(2 / np.maximum(n - 1, 1.0)) * normal(*shape)), 0.0)
-    square = spread + centre**2
-    sums = np.stack([n * (1 - 2 * centre + square), 2 * n * (centre - square), n * square], axis=-1)
-    return studentised(*estimates(sums + laplace(scale, *shape, 3)), scale)
-
-
-def null(found: Compared, repeats: int) -> Floats:
-    """The same for a released comparison."""
-    base, span = found.ends
-    groups = list(found.groups.values())
-    rows, mean = np.array([group.rows for group in groups]), np.array([(group.mean - base) / span for group in groups])
-    return simulated(rows, mean, np.array([group.sampling * group.rows for group in groups]) / span**2, found.scale, repeats)
 
 
 def _source(comparison: Comparison, epsilon: Any) -> Any:

@@ -11,21 +11,19 @@ if TYPE_CHECKING:
     from sordino.lab.approach import compare, descent
     from sordino.lab.auditing import audit
     from sordino.lab.canary import one_run
-    from sordino.lab.certification import certify
     from sordino.lab.conformance import check_mechanism, check_statistic
     from sordino.lab.covering import coverage
     from sordino.lab.engine_check import check_engine
     from sordino.lab.enumeration import exact, small_world
     from sordino.lab.exploitation import low_bits, noise_exploitation
     from sordino.lab.falsification import falsify
-    from sordino.lab.link import linkage
-    from sordino.lab.membership import closest_record, density_ratio, shadow, share_ceiling
+    from sordino.lab.finding import certify
     from sordino.lab.poisoning import poison
     from sordino.lab.reconstruction import differencing, reconstruct
     from sordino.lab.replaying import replay
     from sordino.lab.simulation import ladder, simulate
-    from sordino.lab.tracing import memorization, trace
-    from sordino.lab.unique import how_unique, uniqueness
+    from sordino.lab.tracing import closest_record, density_ratio, memorization, shadow, share_ceiling, trace
+    from sordino.lab.unique import how_unique, linkage, uniqueness
 
 __all__ = [
     "audit",
@@ -64,21 +62,21 @@ _SHELVES = ("town",)
 _MOVED = ("efficiency", "errata", "influence", "leverage", "notes", "plug_in", "plug_in_tables")  # to sordino.course; deprecated here
 _HOMES = {
     "audit": "auditing",
-    "certify": "certification",
+    "certify": "finding",
     "check_engine": "engine_check",
     "check_mechanism": "conformance",
     "check_statistic": "conformance",
-    "closest_record": "membership",
+    "closest_record": "tracing",
     "compare": "approach",
     "coverage": "covering",
-    "density_ratio": "membership",
+    "density_ratio": "tracing",
     "descent": "approach",
     "differencing": "reconstruction",
     "exact": "enumeration",
     "falsify": "falsification",
     "how_unique": "unique",
     "ladder": "simulation",
-    "linkage": "link",
+    "linkage": "unique",
     "low_bits": "exploitation",
     "memorization": "tracing",
     "noise_exploitation": "exploitation",
@@ -86,8 +84,8 @@ _HOMES = {
     "poison": "poisoning",
     "reconstruct": "reconstruction",
     "replay": "replaying",
-    "shadow": "membership",
-    "share_ceiling": "membership",
+    "shadow": "tracing",
+    "share_ceiling": "tracing",
     "simulate": "simulation",
     "small_world": "enumeration",
     "trace": "tracing",

@@ -16,9 +16,8 @@ import numpy as np
 
 from sordino.errors import QueryError
 from sordino.lab.auditing import audit
-from sordino.lab.certification import certify
 from sordino.lab.enumeration import exact
-from sordino.lab.finding import CONSISTENT, REFUTED
+from sordino.lab.finding import CONSISTENT, REFUTED, certify
 from sordino.lab.pathwise import PathTrace, pathwise
 from sordino.lab.recording import opened
 from sordino.lab.replaying import replay

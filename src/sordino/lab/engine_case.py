@@ -15,8 +15,7 @@ from typing import Any
 
 from sordino.engines.array import text_array
 from sordino.errors import QueryError
-from sordino.lab.awkward_expressions import DERIVED, SOLO
-from sordino.lab.awkward_joins import JOINED
+from sordino.lab.awkward_frames import DERIVED, JOINED, SOLO
 from sordino.lab.awkward_tables import AGE, CITY, COLUMNS, FRAMES, INF, NAN, PERSON, awkward, person
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino.errors import QueryError
+from sordino.privacy.certificate import Finite
 from sordino.privacy.cost import gaussian_delta
 from sordino.privacy.dilation import Dilation
 from sordino.privacy.discrete import ArgMax, Bernoulli, Categorical, DiscreteLaplace, UniformInteger
@@ -20,7 +21,6 @@ from sordino.privacy.families import GaussianLaw, LaplaceLaw
 from sordino.privacy.law import Placed
 from sordino.privacy.pld import PrivacyLoss, of_laws
 from sordino.privacy.sphere import PlacedVector
-from sordino.privacy.witness import Finite
 
 __all__ = ["NOTHING", "PathLoss", "between", "cells", "composed", "listed", "mass_upto", "merged", "together"]
 

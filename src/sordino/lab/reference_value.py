@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from sordino.schema.column import Column
+from sordino.schema.column import Column, as_day, as_moment
 from sordino.schema.expression import (
     And,
     Arithmetic,
@@ -40,7 +40,6 @@ from sordino.schema.expression import (
 )
 from sordino.schema.extent import power_step
 from sordino.schema.interval import extent
-from sordino.schema.value import as_day, as_moment
 
 __all__ = ["EPOCH", "Lookup", "evaluate", "exact", "kind", "steps", "text", "truth", "typed"]
 

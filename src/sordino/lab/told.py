@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino.lab.loss import NOTHING, PathLoss, between, listed, mass_upto
-from sordino.lab.told_keys import ToldAlone, ToldKeys
-from sordino.lab.told_minimum import ToldMinimum
+from sordino.lab.told_law import ToldAlone, ToldKeys, ToldMinimum
 from sordino.lab.world import Listing, listing
 from sordino.mechanisms.above_threshold import AboveThreshold
 from sordino.mechanisms.joint_exponential import JointExponential

@@ -13,9 +13,9 @@ import numpy as np
 
 from sordino.errors import QueryError
 from sordino.lab.recording import seen
+from sordino.privacy.certificate import Finite
 from sordino.privacy.discrete import ArgMax, Bernoulli, Categorical, DiscreteLaplace, UniformInteger
 from sordino.privacy.law import Placed
-from sordino.privacy.witness import Finite
 from sordino.sensitivity.universe import exhaustive
 from sordino.session.owned import owned
 from sordino.summaries import Ask

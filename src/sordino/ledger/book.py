@@ -21,12 +21,11 @@ from typing import Any
 from sordino.errors import LedgerError, QueryError, ReleaseFailed, SordinoError
 from sordino.ledger.balance import Balance, LedgerTally
 from sordino.ledger.budget import Budget, Terms, of_grains, open_filter, price_of
-from sordino.ledger.chain import Check, check_chain, export_rows, read_entries
-from sordino.ledger.group_commit import Convoy, Ticket
+from sordino.ledger.chain import Check, check_chain, entry_of, export_rows, known_entry, read_entries
+from sordino.ledger.place import Sighting, WitnessFile
 from sordino.ledger.port import Entry, Head, InDoubt, Membership, Page, Store
 from sordino.ledger.record import Asked, as_asked, as_key, as_text, genuine, read
-from sordino.ledger.transaction import Charge, ChargeOffer, Clerk, Seal, entry_of, known_entry, own_offer
-from sordino.ledger.witness_file import Sighting, WitnessFile
+from sordino.ledger.transaction import Charge, ChargeOffer, Clerk, Convoy, Seal, Ticket, own_offer
 from sordino.pictures import Picture, steps
 from sordino.privacy.cost import Cost
 from sordino.privacy.number import LARGEST_EPSILON

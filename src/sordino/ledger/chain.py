@@ -1,21 +1,22 @@
-"""The chain of hashes that makes a changed, dropped or reordered entry visible, and the replay that checks the sums."""
+"""Entries as later callers read them; the chain of hashes that shows a changed, dropped or reordered one; the replay of the sums."""
 
 from __future__ import annotations
 
 import json
 from base64 import b64decode, b64encode
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 from sordino.errors import LedgerError, SordinoError
 from sordino.ledger.balance import LedgerTally
-from sordino.ledger.budget import Terms
-from sordino.ledger.port import Entry, Head, Row
-from sordino.ledger.record import GENESIS, canonical, digest, link, read
-from sordino.ledger.transaction import entry_of
+from sordino.ledger.budget import Price, Terms
+from sordino.ledger.port import Entry, Found, Head, Row
+from sordino.ledger.record import GENESIS, Asked, canonical, digest, entry_id, genuine, link, read
+from sordino.privacy.cost import Cost
 
-__all__ = ["Check", "check_chain", "export_rows", "read_entries", "verify_export"]
+__all__ = ["Check", "check_chain", "entry_of", "export_rows", "known_entry", "read_entries", "verify_export"]
 
 
 @dataclass(frozen=True)
@@ -115,6 +116,33 @@ def read_entries(rows: Iterable[Row], ledger: str) -> list[Entry]:
         elif record["kind"] == "seal":
             seals[record["charge"]] = row.answer
     return [entry_of(ledger, record, record["number"] in seals, seals.get(record["number"])) for record in kept]
+
+
+def known_entry(ledger: str, known: Found) -> Entry:
+    """An earlier charge, with the answer it has by now."""
+    if known.answer is not None and known.seal is not None:
+        genuine(known.seal, known.answer)
+    return entry_of(ledger, read(known.record), known.sealed is not None, known.answer)
+
+
+def entry_of(ledger: str, record: Mapping[str, Any], sealed: bool, answer: bytes | None) -> Entry:
+    """An entry as a later caller sees it."""
+    charged = Price(*(Fraction(record["charged"][name]) for name in ("loss", "delta")))
+    if record["kind"] == "adopt":
+        number, format = record["number"], record["format"]
+        return Entry(entry_id(ledger, number), number, "sealed", "adopt", b"", None, None, charged=charged, format=format)
+    asked = Asked.from_dict(record)
+    return Entry(
+        entry_id(ledger, record["number"]), record["number"], "sealed" if sealed else "open", record["request"],
+        asked.key, Cost.from_dict(record["cost"]), record["analyst"], answer,
+        tuple(Cost.from_dict(member.get("cost", member)) for member in _paid(record)), charged,
+        None, asked, record.get("at"), record["format"],
+    )  # fmt: skip
+
+
+def _paid(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The members of a batch, which have costs of their own; those of a bundle are paid for together."""
+    return [member for member in record.get("members", ()) if "cost" in member or "family" in member]
 
 
 def export_rows(rows: Iterable[Row]) -> Iterator[str]:

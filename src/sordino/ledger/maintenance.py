@@ -13,12 +13,12 @@ from typing import Any
 from sordino.errors import LedgerError, QueryError
 from sordino.ledger.book import Book
 from sordino.ledger.budget import Price, grains, of_grains, price_of
-from sordino.ledger.migration import copy_of
 from sordino.ledger.opening import Where, store_at, whole_book
+from sordino.ledger.place import Sighting
 from sordino.ledger.port import Page
 from sordino.ledger.record import FORMAT
+from sordino.ledger.sqlite_store import copy_of
 from sordino.ledger.transaction import Clerk
-from sordino.ledger.witness_file import Sighting
 from sordino.privacy.cost import Cost
 from sordino.privacy.number import as_delta, as_epsilon
 

@@ -15,11 +15,10 @@ from sordino.errors import LedgerError, QueryError
 from sordino.ledger.balance import LedgerTally
 from sordino.ledger.book import PATIENCE, Book
 from sordino.ledger.budget import Budget, Terms
-from sordino.ledger.place import check_marker, sources_of, state_directory, write_marker
+from sordino.ledger.place import WitnessFile, check_marker, orphan_at, sources_of, state_directory, write_marker
 from sordino.ledger.port import Found, Head, Page, Row, Store
 from sordino.ledger.record import FORMAT, GENESIS, as_text, canonical, link, read
 from sordino.ledger.transaction import Clerk
-from sordino.ledger.witness_file import WitnessFile, orphan_at
 from sordino.privacy.relation import PrivacyUnit, Relation
 
 __all__ = ["MemoryStore", "open_ledger", "read_ledger", "store_at", "whole_book"]

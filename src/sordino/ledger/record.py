@@ -32,6 +32,7 @@ __all__ = [
     "canonical_charge",
     "canonical_parts",
     "digest",
+    "entry_id",
     "genuine",
     "link",
     "now",
@@ -118,6 +119,10 @@ def genuine(seal: bytes, answer: bytes) -> bytes:
 @lru_cache(maxsize=4096)
 def _matches(seal: bytes, answer: bytes) -> bool:
     return bool(read(seal).get("answer") == digest(answer))
+
+
+def entry_id(ledger: str, number: int) -> str:
+    return f"{ledger[:8]}-{number}"
 
 
 def as_text(value: Any, name: str) -> str:

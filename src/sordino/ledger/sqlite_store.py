@@ -8,6 +8,8 @@ raised, so no caller goes on to the data without a durable charge.
 
 The flock in front changes nothing about correctness. Waiting in SQLite's own lock is a sleep-and-retry in which eight writers starve
 for seconds; the kernel's lock hands over at once.
+
+The shape of a ledger file, and the only direction it may change in.
 """
 
 from __future__ import annotations
@@ -23,11 +25,22 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from sordino.errors import LedgerError
-from sordino.ledger import migration
 from sordino.ledger.place import locked, sync_directory
 from sordino.ledger.port import Found, Head, Page, Row
 
-__all__ = ["SqlitePage", "SqliteStore"]
+__all__ = [
+    "APPLICATION",
+    "MIGRATIONS",
+    "SHAPE",
+    "VERSION",
+    "SqlitePage",
+    "SqliteStore",
+    "bring_forward",
+    "copy_of",
+    "is_ledger",
+    "prepare_file",
+    "version_of",
+]
 
 T = TypeVar("T")
 DURABLE = ("journal_mode=WAL", "synchronous=FULL", "fullfsync=ON", "checkpoint_fullfsync=ON", "trusted_schema=OFF")
@@ -62,10 +75,10 @@ class SqlitePage:
         return Head(*found[0]) if found else None
 
     def version(self) -> int:
-        return migration.version_of(self._connection)
+        return version_of(self._connection)
 
     def upgrade(self) -> str:
-        return str(migration.forward(self._connection, self._path))
+        return str(bring_forward(self._connection, self._path))
 
     def hash_at(self, number: int) -> bytes | None:
         found = self._ask("SELECT hash FROM entry WHERE number = ?", number)
@@ -126,13 +139,13 @@ class SqliteStore:
         """A connection to a ledger or, if `make`, to an empty file that becomes one; somebody else's database is left as it is."""
         connection = sqlite3.connect(self.path, timeout=10, isolation_level=None, check_same_thread=False, cached_statements=32)
         try:
-            if not migration.check(connection, self.path) and not make:
+            if not is_ledger(connection, self.path) and not make:
                 connection.close()
                 return None
             for pragma in (*DURABLE, f"wal_autocheckpoint={LOG_PAGES}"):
                 connection.execute(f"PRAGMA {pragma}")
             if make:
-                migration.prepare(connection, self.path)
+                prepare_file(connection, self.path)
         except BaseException:
             connection.close()
             raise
@@ -218,3 +231,100 @@ class SqliteStore:
         if self._turnstile is not None:
             os.close(self._turnstile)
         self._reset()
+
+
+APPLICATION = 0x5352444E  # "SRDN"; `file` and SQLite's own tools can tell a ledger by it
+VERSION = 2  # 2: records of format 2 may be in it; the tables are those of 1
+SHAPE = (
+    "CREATE TABLE entry(number INTEGER PRIMARY KEY, hash BLOB NOT NULL, record BLOB NOT NULL, answer BLOB, request TEXT UNIQUE, key BLOB,"
+    " sealed INTEGER)",
+    "CREATE INDEX entry_key ON entry(key) WHERE sealed IS NOT NULL",
+    "CREATE TABLE head(one INTEGER PRIMARY KEY CHECK (one = 1), count INTEGER NOT NULL, hash BLOB NOT NULL, state TEXT NOT NULL)",
+)
+MIGRATIONS: dict[int, Callable[[sqlite3.Connection], None]] = {}
+"""From a version to the next. A migration may reshape tables around the records and never touches their bytes, so the chain holds.
+
+A version without an entry here left the tables as they were: such a file is brought forward by the first entry written into it.
+"""
+
+
+def _number(connection: sqlite3.Connection, pragma: str) -> int:
+    return int(connection.execute(f"PRAGMA {pragma}").fetchone()[0])
+
+
+def version_of(connection: sqlite3.Connection) -> int:
+    return _number(connection, "user_version")
+
+
+def is_ledger(connection: sqlite3.Connection, path: Path) -> bool:
+    """True for a ledger of this version or older, False for an empty file; anything else is refused."""
+    application, version = _number(connection, "application_id"), _number(connection, "user_version")
+    if application != APPLICATION:
+        if application == 0 and not connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone():
+            return False
+        raise LedgerError("SRD-604", f"{path.name} is not a Sordino ledger.", "Give the path of a ledger, or a new path.")
+    if version > VERSION:
+        raise LedgerError(
+            "SRD-604", f"{path.name} was written by a newer Sordino (format {version}, this one knows {VERSION}).",
+            "Upgrade Sordino to open it.", version=version,
+        )  # fmt: skip
+    return True
+
+
+def prepare_file(connection: sqlite3.Connection, path: Path) -> None:
+    """Shape an empty file, or bring an older one forward after copying it."""
+    if is_ledger(connection, path):
+        if any(version in MIGRATIONS for version in range(version_of(connection), VERSION)):
+            _migrate(connection, path)
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        for statement in SHAPE:
+            connection.execute(statement)
+        connection.execute(f"PRAGMA application_id={APPLICATION}")
+        connection.execute(f"PRAGMA user_version={VERSION}")
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _migrate(connection: sqlite3.Connection, path: Path) -> None:
+    _copy(path, version_of(connection))
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        for version in range(version_of(connection), VERSION):
+            if version in MIGRATIONS:
+                MIGRATIONS[version](connection)
+        connection.execute(f"PRAGMA user_version={VERSION}")
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def copy_of(path: Path, version: int) -> Path:
+    """Where a file is kept as it was before it was brought forward."""
+    return path.with_name(f"{path.name}.format{version}")
+
+
+def _copy(path: Path, version: int) -> Path:
+    """A copy of what is committed, read through a connection of its own: one that is writing cannot be copied from."""
+    kept = copy_of(path, version)
+    source, copy = sqlite3.connect(path), sqlite3.connect(kept)
+    try:
+        source.backup(copy)
+    finally:
+        copy.close()
+        source.close()
+    sync_directory(path.parent)
+    return kept
+
+
+def bring_forward(connection: sqlite3.Connection, path: Path) -> Path:
+    """Inside a transaction: keep a copy, then mark the file so that software which knows older versions only refuses it."""
+    kept = _copy(path, version_of(connection))
+    connection.execute(f"PRAGMA user_version={VERSION}")
+    return kept

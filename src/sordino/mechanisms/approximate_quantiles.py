@@ -17,12 +17,11 @@ from sordino.mechanisms.joint_exponential import as_levels
 from sordino.mechanisms.listing import claim, listed
 from sordino.mechanisms.measure import Measure, Spot, SpotCells, Spread, Stretch, spread
 from sordino.mechanisms.quantile_exponential import WEIGHT_ERROR, QuantileExponential
-from sordino.privacy.certificate import Certificate
+from sordino.privacy.certificate import Certificate, Finite
 from sordino.privacy.cost import Cost
 from sordino.privacy.discrete import Categorical, UniformInteger
 from sordino.privacy.number import as_epsilon
 from sordino.privacy.relation import Relation
-from sordino.privacy.witness import Finite
 from sordino.summaries import Ask, Draw
 from sordino.summaries.totals import MOST_ROWS, Values
 

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from sordino.mechanisms.gaussian import largest_mu
 from sordino.mechanisms.laplace import check_scale
+from sordino.privacy.certificate import GaussianShift, LaplaceShift
 from sordino.privacy.cost import Cost
 from sordino.privacy.families import GaussianLaw, LaplaceLaw
 from sordino.privacy.law import output_grid
-from sordino.privacy.witness import GaussianShift, LaplaceShift
 from sordino.summaries import Draw
 from sordino.summaries.moment import FINE, LARGEST
 

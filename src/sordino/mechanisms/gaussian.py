@@ -12,12 +12,11 @@ from typing import Any
 from sordino.errors import QueryError
 from sordino.mechanisms.laplace import as_dimension, check_scale, default_step, on_grid
 from sordino.mechanisms.listing import claim, listed
-from sordino.privacy.certificate import Certificate
+from sordino.privacy.certificate import Certificate, GaussianShift
 from sordino.privacy.cost import Cost, gaussian_delta
 from sordino.privacy.families import GaussianLaw
 from sordino.privacy.law import output_grid
 from sordino.privacy.number import as_delta, as_epsilon, as_positive, round_down
-from sordino.privacy.witness import GaussianShift
 from sordino.summaries import Ask, Draw, Value
 
 __all__ = ["Gaussian", "largest_mu"]

@@ -18,12 +18,11 @@ from sordino.mechanisms.listing import claim, listed
 from sordino.mechanisms.measure import Measure, RankCells, rank_cells
 from sordino.mechanisms.path import Paths, chances
 from sordino.mechanisms.quantile_exponential import WIDEST, QuantileExponential
-from sordino.privacy.certificate import Certificate
+from sordino.privacy.certificate import Certificate, Finite, Later
 from sordino.privacy.cost import Cost
 from sordino.privacy.discrete import Categorical, UniformInteger
 from sordino.privacy.number import as_epsilon, exact
 from sordino.privacy.relation import Relation
-from sordino.privacy.witness import Finite, Later
 from sordino.summaries import Ask, Draw, RankWindow, Window
 from sordino.summaries.totals import rank_window
 

@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 from sordino.errors import QueryError
 from sordino.mechanisms.listing import claim, listed
 from sordino.mechanisms.selection import Selection
-from sordino.privacy.certificate import Certificate
+from sordino.privacy.certificate import Certificate, Finite
 from sordino.privacy.cost import Cost
 from sordino.privacy.discrete import Categorical
-from sordino.privacy.witness import Finite
 from sordino.summaries import Ask, Draw, Scores
 
 __all__ = ["Heaps", "JointTop"]

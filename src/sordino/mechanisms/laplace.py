@@ -10,12 +10,11 @@ from typing import Any
 
 from sordino.errors import QueryError
 from sordino.mechanisms.listing import claim, listed
-from sordino.privacy.certificate import Certificate
+from sordino.privacy.certificate import Certificate, LaplaceShift
 from sordino.privacy.cost import Cost
 from sordino.privacy.families import LaplaceLaw
 from sordino.privacy.law import output_grid
 from sordino.privacy.number import as_epsilon, as_positive
-from sordino.privacy.witness import LaplaceShift
 from sordino.summaries import Ask, Draw, Value
 
 __all__ = ["Laplace", "as_dimension", "check_scale", "default_step", "on_grid"]

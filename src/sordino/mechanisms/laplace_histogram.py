@@ -12,12 +12,11 @@ from sordino.errors import QueryError
 from sordino.mechanisms.laplace import check_scale
 from sordino.mechanisms.listing import claim, listed
 from sordino.mechanisms.selection import as_reach
-from sordino.privacy.certificate import Certificate
+from sordino.privacy.certificate import Certificate, LaplaceShift
 from sordino.privacy.cost import Cost
 from sordino.privacy.discrete import DiscreteLaplace
 from sordino.privacy.number import as_epsilon
 from sordino.privacy.relation import Limits, Relation
-from sordino.privacy.witness import LaplaceShift
 from sordino.summaries import Ask, Counts, Draw, Tally
 
 __all__ = ["LaplaceHistogram"]

@@ -13,9 +13,8 @@ from inspect import cleandoc
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from sordino.errors import QueryError
-from sordino.privacy.certificate import Certificate
+from sordino.privacy.certificate import Certificate, Witness
 from sordino.privacy.cost import Cost
-from sordino.privacy.witness import Witness
 from sordino.summaries import Ask, Draw
 
 __all__ = ["CONCEPTS", "Mechanism", "catalog", "claim", "find", "listed"]

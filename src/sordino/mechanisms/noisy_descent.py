@@ -16,13 +16,12 @@ from sordino.mechanisms.estimate import UNIT, Portions, located, root_up, whole_
 from sordino.mechanisms.laplace import as_dimension, check_scale
 from sordino.mechanisms.listing import claim, listed
 from sordino.mechanisms.normal_equations import as_rows, columns
-from sordino.privacy.certificate import Certificate
+from sordino.privacy.certificate import Certificate, LaplaceShift
 from sordino.privacy.cost import Cost
 from sordino.privacy.families import LaplaceLaw
 from sordino.privacy.law import output_grid
 from sordino.privacy.number import as_delta, as_epsilon, as_positive
 from sordino.privacy.relation import Relation
-from sordino.privacy.witness import LaplaceShift
 from sordino.summaries import Ask, Draw
 from sordino.summaries.moment import FINE, ONE, Gradient, Gram, Term
 

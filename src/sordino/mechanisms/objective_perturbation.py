@@ -18,13 +18,12 @@ from sordino.mechanisms.laplace import as_dimension, check_scale
 from sordino.mechanisms.listing import claim, listed
 from sordino.mechanisms.normal_equations import as_rows
 from sordino.mechanisms.penalised_minimum import minimum
-from sordino.privacy.certificate import Certificate
+from sordino.privacy.certificate import Certificate, Closed
 from sordino.privacy.cost import Cost, gaussian_delta
 from sordino.privacy.families import GaussianLaw, LaplaceLaw
 from sordino.privacy.law import output_grid
 from sordino.privacy.number import as_delta, as_epsilon
 from sordino.privacy.relation import Relation
-from sordino.privacy.witness import Closed
 from sordino.summaries import Ask, Draw
 from sordino.summaries.moment import ONE, Lengths, Term
 from sordino.summaries.records import Records

@@ -16,12 +16,11 @@ from numpy.typing import NDArray
 from sordino.errors import QueryError
 from sordino.mechanisms.laplace import check_scale, on_grid
 from sordino.mechanisms.listing import claim, listed
-from sordino.privacy.certificate import Certificate
+from sordino.privacy.certificate import Certificate, Closed, weighted_laplace
 from sordino.privacy.cost import Cost
 from sordino.privacy.families import LaplaceLaw
 from sordino.privacy.law import output_grid
 from sordino.privacy.number import as_delta, as_epsilon, as_positive, exact
-from sordino.privacy.witness import Closed, weighted_laplace
 from sordino.summaries import Ask, Draw, Near, Nearness, Refused
 
 __all__ = ["ProposeLadder"]

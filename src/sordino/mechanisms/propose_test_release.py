@@ -17,13 +17,12 @@ from sordino.mechanisms.laplace import on_grid
 from sordino.mechanisms.listing import claim, listed
 from sordino.mechanisms.stability import UNIT, acceptance_with_value
 from sordino.pictures import Picture, steps
-from sordino.privacy.certificate import Certificate
+from sordino.privacy.certificate import Certificate, Closed, weighted_laplace
 from sordino.privacy.cost import Cost
 from sordino.privacy.discrete import Bernoulli
 from sordino.privacy.families import LaplaceLaw
 from sordino.privacy.law import output_grid
 from sordino.privacy.number import as_delta, as_epsilon, as_positive, exact, exp_down
-from sordino.privacy.witness import Closed, weighted_laplace
 from sordino.summaries import Ask, Draw, Near, Nearness, Refused
 
 __all__ = ["ProposeTestRelease"]

@@ -13,13 +13,12 @@ import numpy as np
 from sordino.errors import QueryError
 from sordino.mechanisms.laplace import on_grid
 from sordino.mechanisms.listing import claim, listed
-from sordino.privacy.certificate import Certificate
+from sordino.privacy.certificate import Certificate, Closed, weighted_laplace
 from sordino.privacy.cost import Cost
 from sordino.privacy.discrete import DiscreteLaplace
 from sordino.privacy.families import LaplaceLaw
 from sordino.privacy.law import output_grid
 from sordino.privacy.number import as_delta, as_epsilon, as_positive, exact, round_down
-from sordino.privacy.witness import Closed, weighted_laplace
 from sordino.summaries import Ask, Draw, Rung, Stair
 
 __all__ = ["Published", "PublishedBound"]

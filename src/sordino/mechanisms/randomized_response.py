@@ -13,11 +13,10 @@ import numpy as np
 
 from sordino.errors import QueryError
 from sordino.mechanisms.listing import claim, listed
-from sordino.privacy.certificate import Certificate
+from sordino.privacy.certificate import Certificate, Finite
 from sordino.privacy.cost import Cost
 from sordino.privacy.discrete import Bernoulli, Categorical
 from sordino.privacy.number import as_epsilon, exp_down, exp_up
-from sordino.privacy.witness import Finite
 from sordino.summaries import Ask, Draw, Value
 
 __all__ = ["RandomizedResponse"]

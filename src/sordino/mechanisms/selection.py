@@ -11,12 +11,11 @@ import numpy as np
 
 from sordino.errors import QueryError
 from sordino.mechanisms.listing import claim
-from sordino.privacy.certificate import Certificate
+from sordino.privacy.certificate import Certificate, Finite, Witness
 from sordino.privacy.cost import Cost
 from sordino.privacy.discrete import ArgMax
 from sordino.privacy.number import as_epsilon
 from sordino.privacy.relation import Relation
-from sordino.privacy.witness import Finite, Witness
 from sordino.summaries import Ask, Draw, Scores
 
 __all__ = ["Selection", "as_reach", "worst_scores"]

@@ -10,12 +10,11 @@ from typing import Any
 from sordino.errors import QueryError
 from sordino.mechanisms.laplace import on_grid
 from sordino.mechanisms.listing import claim, listed
-from sordino.privacy.certificate import Certificate, least_scale
+from sordino.privacy.certificate import Certificate, Dilated, Later, least_scale
 from sordino.privacy.cost import Cost
 from sordino.privacy.families import GaussianLaw, GeneralizedCauchy, LaplaceLaw, PowerLaw, StudentT
 from sordino.privacy.law import Symmetric, output_grid
 from sordino.privacy.number import as_delta, as_epsilon, as_positive, exact
-from sordino.privacy.witness import Dilated, Later
 from sordino.summaries import Ask, Draw, Rung, Stair
 
 __all__ = ["NOISES", "Smooth"]

@@ -23,11 +23,10 @@ from typing import Any
 
 from sordino.errors import QueryError
 from sordino.mechanisms.listing import claim, listed
-from sordino.privacy.certificate import Certificate
+from sordino.privacy.certificate import Certificate, Closed, Witness
 from sordino.privacy.cost import Cost
 from sordino.privacy.discrete import Bernoulli
 from sordino.privacy.number import as_delta, as_epsilon, exp_down, exp_up
-from sordino.privacy.witness import Closed, Witness
 from sordino.summaries import Ask, Draw, Near, Nearness, Refused
 
 __all__ = ["UNIT", "Stability", "acceptance", "acceptance_with_value", "coin_witness", "passes"]

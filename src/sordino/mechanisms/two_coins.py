@@ -9,11 +9,10 @@ from fractions import Fraction
 from typing import ClassVar
 
 from sordino.mechanisms.listing import claim, listed
-from sordino.privacy.certificate import Certificate
+from sordino.privacy.certificate import Certificate, Finite
 from sordino.privacy.cost import Cost
 from sordino.privacy.discrete import Bernoulli
 from sordino.privacy.number import round_up
-from sordino.privacy.witness import Finite
 from sordino.summaries import Ask, Draw, Value
 
 __all__ = ["TwoCoins"]

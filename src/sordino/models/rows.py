@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 
 from sordino.models.box import Box, as_numbers
 from sordino.schema.frame import Frame
-from sordino.summaries.array_table import ArrayTable
+from sordino.summaries.array_table import ArrayTable, quantised
 from sordino.summaries.moment import ONE
-from sordino.summaries.product import quantised
 from sordino.summaries.request import Request, Window
 from sordino.summaries.totals import rank_window
 

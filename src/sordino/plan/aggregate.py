@@ -10,12 +10,11 @@ from sqlglot import exp
 from sordino import statistics
 from sordino.errors import QueryError
 from sordino.plan.literal import bare, constant_of
-from sordino.plan.rewrite import COUNTED, allow, refuse, refuse_part
+from sordino.plan.refusal import COUNTED, allow, refuse, refuse_part
 from sordino.plan.row_key import under_condition
 from sordino.plan.sql_expression import Expressions
-from sordino.schema.column import Column
+from sordino.schema.column import Column, shown
 from sordino.schema.spelling import spell
-from sordino.schema.value import shown
 from sordino.schema.view import PersonJoin, View, once
 from sordino.statistics.port import Statistic
 from sordino.statistics.registry import Registered

@@ -20,11 +20,9 @@ from sqlglot.errors import SqlglotError
 from sordino.errors import QueryError
 from sordino.plan.literal import Constant, bare, chain, constant_of, convert, only
 from sordino.plan.refusal import DEPTH, LENGTH, check_tokens, refuse_node
-from sordino.schema.column import Column
-from sordino.schema.expression import And, Between, Compare, In, IsNull, Like, Literal, Name, Not, Or, Predicate
-from sordino.schema.normal import MIRRORED, canonical
+from sordino.schema.column import Column, is_text, nearest, shown
+from sordino.schema.expression import MIRRORED, And, Between, Compare, In, IsNull, Like, Literal, Name, Not, Or, Predicate, canonical
 from sordino.schema.spelling import describe, spell
-from sordino.schema.value import is_text, nearest, shown
 
 __all__ = ["ConditionReader", "canonical", "describe", "named", "parse_predicate", "predicate_of", "read_predicate"]
 

@@ -18,10 +18,9 @@ from sordino.plan.document import Document, new_lines, to_text
 from sordino.plan.ownership import Owner, as_join_rows, as_owner, check_owners, person_column, person_table
 from sordino.privacy.number import as_delta, as_epsilon
 from sordino.privacy.relation import PrivacyUnit, Relation
-from sordino.schema.column import Column
+from sordino.schema.column import Column, is_text, nearest, shown
 from sordino.schema.declaration import CSV_KEYS as WRITTEN
 from sordino.schema.declaration import Delimited, declare, delimited
-from sordino.schema.value import is_text, nearest, shown
 from sordino.schema.view import JOIN_ROWS
 
 __all__ = ["FORMAT", "Allowance", "Dataset", "Source", "read_dataset", "read_text"]

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from sordino.errors import QueryError
-from sordino.schema.value import is_text, nearest, shown
+from sordino.schema.column import is_text, nearest, shown
 
 __all__ = ["Document", "format_of", "line_of", "new_lines", "to_text", "upgraded"]
 

@@ -20,10 +20,9 @@ from sqlglot.errors import SqlglotError
 
 from sordino.errors import QueryError
 from sordino.plan.literal import bare, constant_of
-from sordino.plan.refusal import DEPTH
-from sordino.plan.rewrite import allow, refuse
+from sordino.plan.refusal import DEPTH, allow, refuse
 from sordino.plan.window import window_of
-from sordino.schema.value import nearest, shown
+from sordino.schema.column import nearest, shown
 
 __all__ = ["Formula", "formula_of", "inputs", "parse_formula", "span", "value", "windows", "without"]
 

@@ -14,9 +14,8 @@ from sqlglot import exp
 
 from sordino.errors import QueryError
 from sordino.plan.refusal import refuse_node
-from sordino.schema.column import Column
+from sordino.schema.column import Column, as_day, as_moment, as_number, is_text, shown
 from sordino.schema.expression import Literal
-from sordino.schema.value import as_day, as_moment, as_number, is_text, shown
 
 __all__ = ["MOMENTS", "Constant", "bare", "chain", "constant_of", "convert", "only"]
 

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from sordino.errors import QueryError
-from sordino.schema.column import Column
+from sordino.schema.column import Column, is_text, nearest, shown
 from sordino.schema.spelling import spell
-from sordino.schema.value import is_text, nearest, shown
 from sordino.schema.view import PrivateTable
 
 __all__ = ["Owner", "as_join_rows", "as_owner", "check_owners", "owned_tables", "person_column", "person_table"]

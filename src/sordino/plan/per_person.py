@@ -18,11 +18,10 @@ from sordino.plan.condition import read_predicate
 from sordino.plan.literal import bare, constant_of
 from sordino.plan.person_join import names_owner, viewed
 from sordino.plan.person_total import MANY, total_of, unlimited
-from sordino.plan.rewrite import allow, refuse
+from sordino.plan.refusal import allow, refuse
 from sordino.plan.sql_expression import Catalogue, Expressions, Scope
-from sordino.schema.column import Column
+from sordino.schema.column import Column, shown
 from sordino.schema.spelling import spell
-from sordino.schema.value import shown
 from sordino.schema.view import Chosen, PersonTotal, PersonTotals, PersonWindow, PersonWindows, View
 
 __all__ = ["is_per_person", "read_per_person"]

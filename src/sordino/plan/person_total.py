@@ -7,9 +7,8 @@ from fractions import Fraction
 from typing import Any
 
 from sordino.errors import QueryError
-from sordino.schema.column import Column
+from sordino.schema.column import Column, as_number, shown
 from sordino.schema.spelling import spell
-from sordino.schema.value import as_number, shown
 from sordino.schema.view import PersonTotal
 
 __all__ = ["MANY", "total_of", "unlimited"]

@@ -1,11 +1,13 @@
 """A question about a table: which rows, which groups, which statistics. A value with no data, no noise and no ledger behind it.
 
 What a question's answers are called in the book: an alias is how an answer is shown, so the book has names of its own.
+
+Values a condition compares with that are no declared key of their column: most are slips of the pen, and an answer would be paid for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -15,20 +17,19 @@ from typing import Any
 from sordino.errors import QueryError
 from sordino.privacy.number import as_positive
 from sordino.privacy.relation import DRAWN, Narrowing, PrivacyUnit
-from sordino.schema.column import Column
-from sordino.schema.expression import And, Predicate
+from sordino.schema.column import Column, is_text, nearest, shown
+from sordino.schema.expression import And, Compare, Expression, In, Literal, Name, Not, Or, Predicate, conditions, encode, names, parts
 from sordino.schema.frame import Join, spelled
 from sordino.schema.frame import unbounded as wide
 from sordino.schema.interval import MOST_VALUES
 from sordino.schema.narrowing import fit_column
-from sordino.schema.normal import encode
-from sordino.schema.value import is_text, nearest, shown
-from sordino.schema.view import View
+from sordino.schema.spelling import spell
+from sordino.schema.view import Chosen, PersonJoin, PersonTotals, PersonWindows, View
 from sordino.statistics.column_quantile import Position
 from sordino.statistics.grouping_sets import GroupingSets, in_order, over
 from sordino.statistics.port import Context, Statistic
 
-__all__ = ["MOST_CELLS", "Labels", "QueryPlan", "labels_of"]
+__all__ = ["MOST_CELLS", "Labels", "QueryPlan", "labels_of", "unlisted"]
 
 MOST_CELLS = 1_000_000
 MOST_SETS = 64  # groupings of one release
@@ -271,3 +272,56 @@ def _names(wanted: list[str], taken: tuple[str, ...]) -> list[str]:
         used |= {name + end for end in ENDS}
         out.append(name)
     return out
+
+
+def unlisted(asked: QueryPlan) -> list[str]:
+    """One sentence for each such value, in the order they are compared. Declarations only; no data are read."""
+    made = [column.expression for name in (*asked.by, *asked.read) if (column := asked.columns[name]).expression is not None]
+    counted = [item for statistic in asked.statistics.values() for item in statistic.predicates]
+    found = [*_said([asked.where, *counted], made, asked.columns), *_inside(asked.view)]
+    return list(dict.fromkeys(found))
+
+
+def _inside(view: View | None) -> Iterator[str]:
+    match view:
+        case PersonJoin():
+            yield from (*_inside(view.left), *_inside(view.right))
+        case Chosen():
+            beside = {name: column for join in view.joins for name, column in join.columns.items()}
+            made = [column.expression for _, column in view.shown if column.expression is not None]
+            yield from _said([view.where], made, {**view.rows.columns, **beside})
+            yield from _inside(view.rows)
+        case PersonTotals() | PersonWindows():
+            yield from _inside(view.rows)
+
+
+def _said(predicates: Sequence[Predicate | None], made: Sequence[Expression | None], columns: Mapping[str, Column]) -> Iterator[str]:
+    for predicate in predicates:
+        if predicate is not None:
+            yield from _compared(predicate, columns)
+            yield from _said([], [name.expression for name in names(predicate)], columns)
+    for expression in made:
+        if expression is not None:
+            yield from _said(list(conditions(expression)), list(parts(expression)), columns)
+
+
+def _compared(predicate: Predicate, columns: Mapping[str, Column]) -> Iterator[str]:
+    match predicate:
+        case Not(part):
+            yield from _compared(part, columns)
+        case And(items) | Or(items):
+            for part in items:
+                yield from _compared(part, columns)
+        case Compare("=" | "<>", Name(name, None), Literal(value)) | Compare("=" | "<>", Literal(value), Name(name, None)):
+            yield from _sentence(name, value, columns)
+        case In(Name(name, None), values):
+            for literal in values:
+                yield from _sentence(name, literal.value, columns)
+
+
+def _sentence(name: str, value: object, columns: Mapping[str, Column]) -> Iterator[str]:
+    column = columns.get(name)
+    if column is None or column.keys is None or column.type not in ("cat", "int") or value is None or value in column.keys:
+        return
+    hint = nearest(value, [str(key) for key in column.keys if key is not None], "keys")
+    yield f"the condition compares {spell(name)} with {shown(value)}, which is none of its declared keys. {hint}"

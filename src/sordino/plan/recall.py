@@ -13,13 +13,11 @@ from typing import Any
 from sordino.errors import QueryError
 from sordino.plan.query_plan import QueryPlan
 from sordino.privacy.relation import DRAWN, PrivacyUnit
-from sordino.schema.column import Column
-from sordino.schema.expression import leaves, names, reads
+from sordino.schema.column import Column, is_text, shown
+from sordino.schema.expression import canonical, constant, encode, leaves, names, reads
 from sordino.schema.frame import Frame
 from sordino.schema.narrowing import fit_predicate
-from sordino.schema.normal import canonical, constant, encode
 from sordino.schema.spelling import phrase
-from sordino.schema.value import is_text, shown
 from sordino.statistics.column_mean import Mean
 from sordino.statistics.port import Context, Counted, Statistic
 

@@ -3,44 +3,36 @@
 Nothing of the text survives but names of declared columns and typed constants, so no engine ever sees what an analyst wrote.
 
 From a text to the tree of one SELECT. Hostile text is refused in milliseconds, with nothing read.
-
-ORDER BY, LIMIT and names of group columns: how released rows are shown. Post-processing, kept beside the question and not part of it.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
+from itertools import chain, combinations
 
 from sqlglot import TokenType, exp
 from sqlglot.errors import SqlglotError
 
 from sordino.errors import QueryError
 from sordino.plan.aggregate import Aggregates
+from sordino.plan.arrangement import Arrangement, OrderBy
 from sordino.plan.dialect import Spoken
-from sordino.plan.formula import Formula, formula_of, inputs, value, windows
-from sordino.plan.grouping import grouping_sets
+from sordino.plan.formula import Formula, formula_of, inputs, windows
 from sordino.plan.literal import bare, constant_of
-from sordino.plan.over_columns import over_columns
 from sordino.plan.person_join import settled, viewed
-from sordino.plan.query_plan import QueryPlan
-from sordino.plan.refusal import DEPTH
-from sordino.plan.rewrite import LENGTH, SHAPE, allow, check_statement, refuse, refuse_part
+from sordino.plan.query_plan import MOST_SETS, QueryPlan
+from sordino.plan.refusal import DEPTH, LENGTH, SHAPE, allow, check_statement, refuse, refuse_part
 from sordino.plan.row_key import firsts
-from sordino.plan.scalar import spelled_out
-from sordino.plan.simplify import simpler
+from sordino.plan.simplify import simpler, spelled_out
 from sordino.plan.source import Sources
 from sordino.plan.sql_expression import DATED, Catalogue, Expressions, Scope
-from sordino.schema.column import Column
+from sordino.schema.column import Column, is_text, shown
 from sordino.schema.expression import names
 from sordino.schema.interval import days, derive
-from sordino.schema.value import is_text, shown
 from sordino.schema.view import View
 from sordino.statistics.port import Statistic
-from sordino.summaries import Refused
 
 __all__ = ["Arrangement", "OrderBy", "Selected", "parse_statement", "read_select", "read_view"]
 
@@ -79,64 +71,6 @@ def parse_statement(text: str) -> exp.Select:
 
 
 @dataclass(frozen=True)
-class OrderBy:
-    """One key to sort by: a group column or an answer, by its name in the release."""
-
-    name: str
-    falling: bool = False
-    nulls_first: bool = False
-
-
-@dataclass(frozen=True)
-class Arrangement:
-    """`names` are group columns shown under another name; rows are sorted by `order`, ties in key order, and cut after `limit`."""
-
-    names: tuple[tuple[str, str], ...] = ()
-    order: tuple[OrderBy, ...] = ()
-    limit: int | None = None
-    formulas: tuple[tuple[str, Formula | None], ...] = ()  # every answer that is shown; None where it is a statistic itself
-    having: Formula | None = None
-    qualify: Formula | None = None  # a condition on windows over the rows that HAVING keeps
-    hidden: tuple[str, ...] = ()  # statistics that only formulas read
-    said: Mapping[str, str] = field(default_factory=dict, compare=False)  # the formulas in the words of the statement
-
-    def kept(self, columns: Mapping[str, Sequence[Any]], size: int) -> list[int]:
-        """The places of the rows that HAVING keeps."""
-        if self.having is None:
-            return list(range(size))
-        read = [name for name in inputs(self.having) if name in columns]
-        return [place for place in range(size) if value(self.having, {name: columns[name][place] for name in read}) is True]
-
-    def rows(self, columns: Mapping[str, Sequence[Any]], size: int) -> list[int]:
-        """The places of the rows to show, in the order to show them."""
-        places = self.kept(columns, size)
-        if self.qualify is not None:
-            read_by = {name: list(columns[name]) for name in inputs(self.qualify) if name in columns}
-            plain, looked = over_columns(self.qualify, read_by or {"": [None] * size}, places)
-            table = {**read_by, **looked}
-            places = [place for place in places if value(plain, {name: column[place] for name, column in table.items()}) is True]
-        for key in reversed([key for key in self.order if key.name in columns]):
-            cells = columns[key.name]
-            known = [place for place in places if _comparable(cells[place])]
-            missing = [place for place in places if not _comparable(cells[place])]
-            known.sort(key=lambda place, cells=cells: cells[place], reverse=key.falling)  # type: ignore[misc]
-            places = [*missing, *known] if key.nulls_first else [*known, *missing]
-        return places if self.limit is None else places[: self.limit]
-
-    def shown(self, name: str) -> str:
-        return dict(self.names).get(name, name)
-
-    def hides(self, name: str) -> bool:
-        """Whether a column of the answer is one that only formulas read."""
-        return any(name in (hidden, f"{hidden}_low", f"{hidden}_high") for hidden in self.hidden)
-
-
-def _comparable(cell: Any) -> bool:
-    """Null, a refusal and a number that is none have no place in an order."""
-    return cell is not None and not isinstance(cell, Refused) and not (isinstance(cell, float) and math.isnan(cell))
-
-
-@dataclass(frozen=True)
 class Selected:
     """A question about one private table, and how its released rows are shown."""
 
@@ -168,6 +102,52 @@ def read_view(text: str, catalogue: Catalogue) -> tuple[str, View]:
     if scope.table not in catalogue.people:
         raise QueryError("SRD-204", "its rows belong to nobody.", "Say whose they are: unit= or person= when the table is opened.")
     return scope.table, settled(scope, catalogue)
+
+
+# ROLLUP, CUBE and GROUPING SETS: which groupings a GROUP BY asks for
+SEVERAL = (exp.Rollup, exp.Cube, exp.GroupingSets)
+Named = Callable[[exp.Expr], str]  # the column a node of a GROUP BY means
+
+
+def grouping_sets(nodes: Sequence[exp.Expr], column: Named) -> list[list[str]] | None:
+    """Every grouping, by the names of its columns; None where the GROUP BY is a plain one. Elements side by side are combined."""
+    found: list[list[str]] = [[]]
+    for node in nodes:
+        found = [[*left, *right] for left in found for right in _element(bare(node), column)]
+        _few(found)
+    distinct = {tuple(dict.fromkeys(names)): None for names in found}
+    return [list(names) for names in distinct] if any(isinstance(bare(node), SEVERAL) for node in nodes) else None
+
+
+def _element(node: exp.Expr, column: Named) -> list[list[str]]:
+    if isinstance(node, exp.Tuple):
+        allow(node, "expressions")
+        return [[column(bare(item)) for item in node.expressions]]
+    if not isinstance(node, SEVERAL):
+        return [[column(node)]]
+    allow(node, "expressions")
+    parts = [_element(bare(item), column) for item in node.expressions]
+    if isinstance(node, exp.GroupingSets):
+        found = [names for part in parts for names in part]
+    else:
+        single = [part[0] for part in parts if len(part) == 1]
+        if len(single) != len(parts) or not parts or len(parts) > MOST_SETS:
+            raise QueryError(
+                "SRD-209", "ROLLUP and CUBE take columns.", "Write ROLLUP(a, b), CUBE(a, b) or GROUPING SETS ((a, b), (a), ())."
+            )
+        if isinstance(node, exp.Rollup):
+            chosen = [single[:size] for size in range(len(single), -1, -1)]
+        else:
+            _few([[]] * 2 ** len(single))
+            chosen = [list(some) for some in chain.from_iterable(combinations(single, size) for size in range(len(single), -1, -1))]
+        found = [[name for names in some for name in names] for some in chosen]
+    _few(found)
+    return found
+
+
+def _few(found: Sequence[Sequence[str]]) -> None:
+    if len(found) > MOST_SETS:
+        raise QueryError("SRD-209", f"the statement asks for {len(found)} groupings.", f"Ask for at most {MOST_SETS} at once.")
 
 
 @dataclass(frozen=True)

@@ -9,18 +9,16 @@ from sqlglot import exp
 
 from sordino.errors import QueryError
 from sordino.plan.condition import read_predicate
-from sordino.plan.join_order import in_order
 from sordino.plan.literal import bare, chain
 from sordino.plan.per_person import is_per_person, read_per_person
-from sordino.plan.person_join import correlated, is_existence, join_people
-from sordino.plan.person_number import as_existence
-from sordino.plan.rewrite import SHAPE, allow, refuse, refuse_part
+from sordino.plan.person_join import as_existence, correlated, is_existence, join_people
+from sordino.plan.refusal import SHAPE, allow, refuse, refuse_part
 from sordino.plan.sql_expression import Catalogue, Expressions, Scope
-from sordino.schema.column import Column
+from sordino.plan.sql_join import alias_of, column_at, in_order, join_kind, listed_join, said_of
+from sordino.schema.column import Column, nearest, shown
 from sordino.schema.expression import And
 from sordino.schema.frame import Join, Public
 from sordino.schema.spelling import spell
-from sordino.schema.value import nearest, shown
 from sordino.schema.view import PrivateTable
 
 __all__ = ["Sources"]
@@ -73,10 +71,10 @@ class Sources:
         item, own = bare(select.expressions[0]), _free_alias(name, found)
         if type(item) is not exp.Column:
             return None
-        on = exp.EQ(this=part.this.copy(), expression=_column(item.this, own))
+        on = exp.EQ(this=part.this.copy(), expression=column_at(item.this, own))
         made = self._with_public(found, exp.Join(this=exp.Table(this=exp.to_identifier(name)), on=on), name, own)
         where = select.args.get("where")
-        said = [] if where is None else [_owned(where.this, str(table.alias_or_name), own)]
+        said = [] if where is None else [said_of(where.this, str(table.alias_or_name), own)]
         made = replace(made, where=(*made.where, *(read_predicate(node, Expressions(made)) for node in said)))
         return replace(made, relations={alias: columns for alias, columns in made.relations.items() if alias != own})
 
@@ -97,7 +95,7 @@ class Sources:
             join = said
             plain = not join.args.get("on") and not join.args.get("using") and not join.args.get("side") and not join.args.get("method")
             if plain and str(join.args.get("kind") or "").upper() in ("", "CROSS"):
-                join, parts = _listed(join, parts)
+                join, parts = listed_join(join, parts)
             found, rest = self._joined(found, join)
             parts += rest
         return found, parts
@@ -198,14 +196,14 @@ class Sources:
         if found.table not in self.catalogue.people or right.table not in self.catalogue.people:
             what = "a self-join" if right.table == found.table else "a join of two private tables"
             refuse(what, "A person's rows would multiply. Join public tables only, or say whose the rows are: unit= or person=.")
-        kind = _kind(node)
+        kind = join_kind(node)
         (alias,) = right.relations
         if not alias or alias in found.relations:
             raise QueryError("SRD-208", f"two tables are called {shown(alias)}.", "Name one of them: visits AS another.")
         conditions: list[exp.Expr] = []
         for item in node.args.get("using") or ():
             homes = [home for home, columns in found.relations.items() if str(item.this) in columns] or [""]
-            conditions.append(exp.EQ(this=_column(item, homes[0]), expression=_column(item, alias)))
+            conditions.append(exp.EQ(this=column_at(item, homes[0]), expression=column_at(item, alias)))
         if node.args.get("on") is not None:
             conditions += [bare(part) for part in chain(bare(node.args["on"]), exp.And)]
         return join_people(found, right, kind, conditions, self.catalogue)
@@ -214,7 +212,7 @@ class Sources:
         """One more public table beside each row, on equality of all its unique columns."""
         if name not in self.catalogue.public:
             raise QueryError("SRD-201", f"there is no public table {shown(name)}.", nearest(name, self.catalogue.public, "public tables"))
-        kind = _kind(node)
+        kind = join_kind(node)
         if kind in ("semi", "anti"):
             refuse(f"a {kind.upper()} JOIN with a public table", "JOIN it, and say the rest in WHERE.")
         if alias in found.relations:
@@ -240,8 +238,8 @@ class Sources:
                 equals.append((bare(bare(part).this), bare(bare(part).expression)))
         pairs: dict[str, str] = {}
         for left, right in equals:
-            here, there = (right, left) if _owner(left) == alias else (left, right)
-            own = str(there.this.this) if _owner(there) == alias and type(there) is exp.Column else ""
+            here, there = (right, left) if alias_of(left) == alias else (left, right)
+            own = str(there.this.this) if alias_of(there) == alias and type(there) is exp.Column else ""
             if own not in public.unique or own in pairs:
                 refuse(f"a join that may match several rows of {shown(public.name)}", fix)
             column = found.readable(here)
@@ -252,17 +250,6 @@ class Sources:
         if set(pairs) != set(public.unique):
             refuse(f"a join that may match several rows of {shown(public.name)}", fix)
         return tuple((pairs[own], own) for own in public.unique)
-
-
-def _kind(node: exp.Expr) -> str:
-    """Which rows a join keeps: inner, left, semi or anti."""
-    side, kind = str(node.args.get("side") or "").upper(), str(node.args.get("kind") or "").upper()
-    allow(node, "this", "side", "kind", "on", "using", "method")
-    if side not in ("", "LEFT") or kind not in ("", "INNER", "OUTER", "SEMI", "ANTI") or node.args.get("method"):
-        words = " ".join(filter(None, (str(node.args.get("method") or ""), side, kind)))
-        swap = " Start FROM the other table and LEFT JOIN this one." if side == "RIGHT" else ""
-        refuse(f"a {words} JOIN", f"Use JOIN or LEFT JOIN ... ON.{swap}")
-    return kind.lower() if kind in ("SEMI", "ANTI") else "left" if side else "inner"
 
 
 def first_of_each(select: exp.Expr) -> exp.Expr:
@@ -291,35 +278,6 @@ def _free_alias(name: str, found: Scope) -> str:
     return free
 
 
-def _owned(node: exp.Expr, alias: str, own: str) -> exp.Expr:
-    """A condition on one table whose names say under which alias it is here."""
-    made = node.copy()
-    for column in [made, *made.find_all(exp.Column)]:
-        if type(column) is exp.Column and _owner(column) in (None, alias):
-            column.set("table", exp.to_identifier(own, quoted=True))
-    return made
-
-
-def _column(item: exp.Expr, home: str) -> exp.Column:
-    return exp.column(item.copy(), table=exp.to_identifier(home, quoted=True) if home else None)
-
-
-def _listed(join: exp.Expr, parts: list[exp.Expr]) -> tuple[exp.Expr, list[exp.Expr]]:
-    """FROM a, b WHERE a.x = b.x: the equalities between the new table and those before it are its condition."""
-    alias = join.this.alias_or_name
-
-    def meets(part: exp.Expr) -> bool:
-        sides = [bare(side) for side in (part.this, part.expression)] if type(part) is exp.EQ else []
-        return len(sides) == 2 and all(type(side) is exp.Column for side in sides) and sum(_owner(side) == alias for side in sides) == 1
-
-    joining = [part for part in parts if meets(part)]
-    made = join.copy()
-    made.set("kind", None)
-    if joining:
-        made.set("on", exp.and_(*joining) if len(joining) > 1 else joining[0].copy())
-    return made, [part for part in parts if not meets(part)]
-
-
 def _table(node: exp.Expr) -> tuple[str, str]:
     """The name of a table and its alias; files, functions and other databases are no tables."""
     if type(node) is not exp.Table or type(node.this) is not exp.Identifier:
@@ -333,11 +291,6 @@ def _alias(node: exp.Expr) -> str:
     if type(node) is not exp.TableAlias or type(node.this) is not exp.Identifier or node.args.get("columns"):
         refuse("column names after the name of a subquery", "Name columns inside it: SELECT x AS y.")
     return str(node.this.this)
-
-
-def _owner(node: exp.Expr) -> str | None:
-    owner = node.args.get("table")
-    return None if owner is None else str(owner.this)
 
 
 def _free(name: str, public: Public, found: Scope) -> str:

@@ -16,10 +16,21 @@ from sqlglot import exp
 from sordino.errors import QueryError
 from sordino.plan.condition import OPERATORS, read_predicate
 from sordino.plan.literal import MOMENTS, bare, constant_of
-from sordino.plan.rewrite import allow, refuse, refuse_part
-from sordino.plan.sql_function import TEXT_TYPES, TEXT_WORDS, as_text, at_zone, moved_by, text_call
-from sordino.plan.sql_time import dated_text, difference, is_dated_text, part_of, whole_difference
-from sordino.schema.column import Column
+from sordino.plan.refusal import allow, refuse, refuse_part
+from sordino.plan.sql_function import (
+    TEXT_TYPES,
+    TEXT_WORDS,
+    as_text,
+    at_zone,
+    dated_text,
+    difference,
+    is_dated_text,
+    moved_by,
+    part_of,
+    text_call,
+    whole_difference,
+)
+from sordino.schema.column import Column, is_text, nearest, shown
 from sordino.schema.expression import (
     And,
     Arithmetic,
@@ -38,7 +49,6 @@ from sordino.schema.frame import Join, Public
 from sordino.schema.interval import derive, extent
 from sordino.schema.narrowing import fit, reached
 from sordino.schema.spelling import spell
-from sordino.schema.value import is_text, nearest, shown
 from sordino.schema.view import JOIN_ROWS, PrivateTable, View
 
 __all__ = ["DATED", "DEEPEST", "LARGEST", "Catalogue", "Expressions", "Scope", "joined"]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from sordino.plan.literal import bare, constant_of
-from sordino.plan.rewrite import allow, refuse
+from sordino.plan.refusal import allow, refuse
 
 __all__ = ["Over", "codes", "over", "window_of"]
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from sordino.privacy.admission import Admissible, admissible
 from sordino.privacy.certificate import Certificate, Verdict
 from sordino.privacy.composition import compose
 from sordino.privacy.cost import Cost
 from sordino.privacy.families import GaussianLaw, GeneralizedCauchy, LaplaceLaw, PowerLaw, StudentT
 from sordino.privacy.law import Law
-from sordino.privacy.losses import Loss, loss
+from sordino.privacy.losses import Admissible, Loss, admissible, loss
 from sordino.privacy.relation import PrivacyUnit, Relation
 
 __all__ = [

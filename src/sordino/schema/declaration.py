@@ -17,8 +17,19 @@ from fractions import Fraction
 from typing import Any, NoReturn
 
 from sordino.errors import QueryError
-from sordino.schema.column import LENGTH, SHAPES, Column, as_constant, as_keys, check_bounds, listed_keys
-from sordino.schema.value import as_number, is_text, nearest, shown
+from sordino.schema.column import (
+    LENGTH,
+    SHAPES,
+    Column,
+    as_constant,
+    as_keys,
+    as_number,
+    check_bounds,
+    is_text,
+    listed_keys,
+    nearest,
+    shown,
+)
 
 __all__ = ["CSV_KEYS", "KEYS", "Delimited", "complete", "declare", "delimited"]
 

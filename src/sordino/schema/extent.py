@@ -1,45 +1,29 @@
 """Types and public ranges, and how each operation moves them: interval arithmetic, never a look at data.
 
 Operations on single numbers, exactly as every engine performs them: whole steps of a power of ten, or one rounded double at a time.
+
+Days and moments that are moved by an interval, and the clock of a time zone: how both move public ranges.
+
+A declared timestamp is a moment in UTC. `AT TIME ZONE 'Europe/Zurich'` is what a clock there shows at that moment, whatever database is
+asked: the hours at which its clocks change are looked up here, once, between the column's public bounds, and are constants from then on.
 """
 
 from __future__ import annotations
 
+import calendar
 import datetime as dt
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NoReturn
+from zoneinfo import ZoneInfo
 
 __all__ = [
-    "EXACT",
-    "HUGE",
-    "LEAST_POWER",
-    "LOG_GRID",
-    "TINY",
-    "Extent",
-    "Refuse",
-    "arithmetic",
-    "as_double",
-    "cast",
-    "half_away",
-    "half_even",
-    "hull",
-    "logarithm",
-    "number",
-    "part",
-    "power",
-    "power_step",
-    "product",
-    "quotient",
-    "root",
-    "rounded",
-    "rounded_steps",
-    "sized",
-    "start_of",
-    "truncated",
-    "unified",
-]
+    "EXACT", "HUGE", "LEAST_POWER", "LOG_GRID", "STEPS", "TINY", "Extent", "Refuse", "arithmetic", "as_double", "cast", "changes",
+    "half_away", "half_even", "hull", "later", "local", "logarithm", "moved", "number", "part", "power", "power_step", "product",
+    "quotient", "root", "rounded", "rounded_steps", "sized", "start_of", "truncated", "unified", "zone_of", "zoned",
+]  # fmt: skip
 
 TINY, HUGE = 1e-150, 1e150  # between them no product and no quotient of two doubles overflows or underflows, which some engines refuse
 
@@ -299,3 +283,86 @@ def _calendar(item: Extent) -> Extent:
         return Extent("date", item.low.date(), item.high.date())
     low, high = (dt.datetime(day.year, day.month, day.day, tzinfo=dt.UTC) for day in (item.low, item.high))
     return Extent("timestamp", low, high)
+
+
+STEPS = ("day", "month", "second")  # what every interval is counted in
+MOST_CHANGES = 400  # of clocks: two hundred years of summer time
+HOUR = dt.timedelta(hours=1)
+
+
+def later(value: Any, count: int, step: str) -> Any:
+    """A day or a moment so many steps further; the 31st of a month becomes the last day of a shorter one."""
+    if step == "month":
+        year, month = divmod(value.year * 12 + value.month - 1 + count, 12)
+        return value.replace(year=year, month=month + 1, day=min(value.day, calendar.monthrange(year, month + 1)[1]))
+    return value + dt.timedelta(**{f"{step}s": count})
+
+
+def moved(item: Extent, count: int, step: str, refuse: Refuse) -> Extent:
+    """Moving is monotone: a shorter month ends both days on its last one at worst."""
+    if item.type not in ("date", "timestamp"):
+        refuse("SRD-203", "moves something that is no date.", "Add an INTERVAL to a column declared as date or timestamp.")
+    if step == "second" and item.type == "date":
+        refuse("SRD-203", "moves a date by less than a day.", "CAST it AS TIMESTAMP first.")
+    try:
+        low, high = (later(end, count, step) for end in (item.low, item.high))
+    except (ValueError, OverflowError):
+        low = high = None
+    if low is None or low.year < 2 or high.year > 9998:
+        refuse("SRD-202", "reaches beyond the days that can be named.", "Declare narrower bounds, or move by less.")
+    return Extent(item.type, low, high)
+
+
+def zone_of(name: str) -> ZoneInfo | None:
+    """The time zone of that name; None if there is none."""
+    try:
+        return ZoneInfo(name)
+    except (ValueError, OSError, LookupError):  # also a name that is a path
+        return None
+
+
+@lru_cache(maxsize=64)
+def changes(name: str, low: dt.datetime, high: dt.datetime) -> tuple[tuple[dt.datetime, int], ...] | None:
+    """From which moment a clock is how many seconds ahead of UTC, between two moments; None if it changes too often to list."""
+    zone = ZoneInfo(name)
+
+    def ahead(moment: dt.datetime) -> int:
+        offset = moment.astimezone(zone).utcoffset()
+        return 0 if offset is None else int(offset.total_seconds())
+
+    found, at = [(low, ahead(low))], low
+    while at < high:
+        after = min(at + 6 * HOUR, high)
+        if ahead(after) != found[-1][1]:
+            first, last = at, after
+            while last - first > dt.timedelta(seconds=1):
+                middle = first + dt.timedelta(seconds=int((last - first).total_seconds()) // 2)
+                first, last = (first, middle) if ahead(middle) != found[-1][1] else (middle, last)
+            found.append((last, ahead(last)))
+            if len(found) > MOST_CHANGES:
+                return None
+            after = last
+        at = after
+    return tuple(found)
+
+
+def local(moment: dt.datetime, found: tuple[tuple[dt.datetime, int], ...]) -> dt.datetime:
+    """What the clock shows at a moment."""
+    return moment + dt.timedelta(seconds=next(ahead for start, ahead in reversed(found) if start <= moment))
+
+
+def zoned(item: Extent, name: str, refuse: Refuse) -> Extent:
+    """What the clock can show: it runs evenly between two changes, so the ends of these stretches are its extremes."""
+    if item.type != "timestamp":
+        fix = "Only a timestamp has a time zone; a date is the same day everywhere."
+        refuse("SRD-203", "looks up the clock of something that is no timestamp.", fix)
+    if item.low.year < 2 or item.high.year > 9998:
+        refuse("SRD-202", "reaches beyond the days that can be named.", "Declare narrower bounds.")
+    found = changes(name, item.low, item.high)
+    if found is None:
+        refuse("SRD-202", "has more changes of clocks than can be listed.", "Declare narrower bounds, or filter by time.")
+    ends = [item.low, item.high, *(start for start, _ in found)]
+    shown = [local(end, found) for end in ends] + [
+        start + dt.timedelta(seconds=ahead) for (start, _), (_, ahead) in zip(found[1:], found, strict=False)
+    ]
+    return Extent("timestamp", min(shown), max(shown))

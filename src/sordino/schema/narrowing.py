@@ -8,8 +8,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from sordino.schema.column import NUMBERS, Column
+from sordino.schema.column import NUMBERS, Column, as_day, as_moment, as_number
 from sordino.schema.expression import (
+    MIRRORED,
+    NEGATED,
     And,
     Arithmetic,
     Between,
@@ -31,8 +33,6 @@ from sordino.schema.expression import (
     Truth,
 )
 from sordino.schema.interval import rebound
-from sordino.schema.normal import MIRRORED, NEGATED
-from sordino.schema.value import as_day, as_moment, as_number
 
 __all__ = ["fit", "fit_column", "fit_predicate", "narrow", "reached"]
 

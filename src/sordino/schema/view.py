@@ -150,7 +150,7 @@ class Chosen:
         return self.rows.tables
 
     def said(self) -> Any:
-        from sordino.schema.normal import canonical
+        from sordino.schema.expression import canonical
         from sordino.schema.spelling import phrase
 
         shown = {name: [column.name, None if column.expression is None else phrase(column.expression)] for name, column in self.shown}

@@ -5,51 +5,189 @@ Pinned draws and clocks enter here, in Python, and nowhere else.
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+import threading
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-from fastapi import FastAPI, Request
+from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from starlette.exceptions import HTTPException
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
 from sordino.errors import QueryError, SordinoError
 from sordino.plan.dataset import Dataset
 from sordino.server.api import routes
 from sordino.server.ask_page import pages
-from sordino.server.auth import Guard, Tokens
-from sordino.server.classroom import Rooms, lessons
+from sordino.server.auth import Buckets, Guard, Tokens, bearer
+from sordino.server.classroom import PackedFiles, Rooms, lessons
 from sordino.server.clock import Clock, Intake, Wall
 from sordino.server.datasets import House
-from sordino.server.documentation import documentation
-from sordino.server.health import Counts, health
 from sordino.server.history_page import history_pages
 from sordino.server.login import Login, Visits
 from sordino.server.oidc import Provider, ProviderSettings, login_routes
-from sordino.server.owner_page import owner_pages
+from sordino.server.owner_page import owner_pages, risk_pages
 from sordino.server.problem import Refusal, Unfinished, problem, record
-from sordino.server.rate_limit import Buckets
 from sordino.server.release_request import Desk
 from sordino.server.result_page import result_pages
-from sordino.server.risk_page import risk_pages
 from sordino.server.sessions import Sessions, Turns
 from sordino.server.sessions_postgres import AnySessions, AnyTurns, PostgresSessions, PostgresTurns
 from sordino.server.share_api import share_routes
 from sordino.server.share_jobs import ShareJobs
 from sordino.server.share_page import share_pages
-from sordino.server.static_files import PackedFiles
-from sordino.server.templates import HERE, problem_page
+from sordino.server.templates import HERE, page, problem_page
 from sordino.server.wire import Problem
 from sordino.server.worker import Worker
 from sordino.session.execute import execute as charge_look_draw
 from sordino.session.open_dataset import Opened, open_dataset
 
-__all__ = ["ServerLimits", "create_app", "create_classroom"]
+__all__ = ["ApiRoute", "Counts", "ServerLimits", "create_app", "create_classroom", "documentation", "health", "routes_of"]
+
+
+@dataclass(frozen=True)
+class ApiRoute:
+    """One method of one address."""
+
+    method: str
+    path: str
+    says: str
+    parameters: tuple[tuple[str, str, str], ...]  # name, where, what
+    body: str
+    answers: tuple[tuple[str, str], ...]
+
+    @property
+    def curl(self) -> str:
+        key = ' -H "Idempotency-Key: $(uuidgen)"' if any(name == "Idempotency-Key" for name, _, _ in self.parameters) else ""
+        body = f" -H 'Content-Type: application/json' -d '{self.body}'" if self.body else ""
+        method = "" if self.method == "GET" else f" -X {self.method}"
+        return f'curl{method} -H "Authorization: Bearer $TOKEN"{key}{body} "$SERVER{self.path}"'
+
+
+def routes_of(document: Mapping[str, Any]) -> Iterator[ApiRoute]:
+    """Every method of every address, in the order of the document."""
+    shapes = document["components"]["schemas"]
+    for path, methods in document["paths"].items():
+        for method, said in methods.items():
+            known = tuple((p["name"], p["in"], p.get("description") or _kind(p["schema"])) for p in said.get("parameters", ()))
+            content = said.get("requestBody", {}).get("content", {}).get("application/json", {})
+            answers = tuple((status, found["description"]) for status, found in said["responses"].items())
+            yield ApiRoute(method.upper(), path, said.get("description", ""), known, _example(content.get("schema", {}), shapes), answers)
+
+
+def _kind(schema: Mapping[str, Any]) -> str:
+    kinds = [str(part.get("type", "")) for part in schema.get("anyOf", ())]
+    return str(schema.get("type") or " or ".join(kind for kind in kinds if kind != "null"))
+
+
+def _example(schema: Mapping[str, Any], shapes: Mapping[str, Any]) -> str:
+    """The example a shape declares."""
+    name = str(schema.get("$ref", "")).rpartition("/")[2]
+    found = shapes.get(name, {}).get("examples") or [None]
+    return "" if found[0] is None else json.dumps(found[0])
+
+
+def documentation(document: Callable[[], Mapping[str, Any]], visits: Visits) -> APIRouter:
+    """The page; open to everybody, as the document is."""
+    web = APIRouter(include_in_schema=False)
+
+    @web.get("/api")
+    async def api(request: Request) -> Response:
+        with suppress(Login):  # who is logged in sees the links they know
+            visits.of(request)
+        return page("api.html", request, routes=list(routes_of(document())))
+
+    return web
+
+
+HELP = {
+    "sordino_requests_total": "Requests that were answered, by method, route and status.",
+    "sordino_refusals_total": "Requests that were refused, by the code of the error.",
+    "sordino_charges_total": "Releases that were charged by this process.",
+    "sordino_recalls_total": "Releases that were found recorded and cost nothing.",
+}
+TEXT = "text/plain; version=0.0.4; charset=utf-8"
+
+
+class Counts:
+    """Counters of this process since it started."""
+
+    def __init__(self) -> None:
+        self._lock, self._kept = threading.Lock(), Counter[tuple[str, tuple[tuple[str, str], ...]]]()
+
+    def add(self, name: str, **labels: str) -> None:
+        with self._lock:
+            self._kept[name, tuple(sorted(labels.items()))] += 1
+
+    def answered(self, scope: Mapping[str, Any], route: str, status: int) -> None:
+        """One request, by what anybody may know of it."""
+        self.add("sordino_requests_total", method=scope["method"], route=route, status=str(status))
+        if code := scope.get("code"):
+            self.add("sordino_refusals_total", code=code)
+        if "paid" in (said := scope.get("said", {})):
+            self.add("sordino_charges_total" if said["paid"] else "sordino_recalls_total")
+
+    def text(self) -> str:
+        """In the text format that Prometheus reads."""
+        with self._lock:
+            kept = sorted(self._kept.items())
+        out = []
+        for name, words in HELP.items():
+            out += [f"# HELP {name} {words}", f"# TYPE {name} counter"]
+            for (counted, labels), count in kept:
+                if counted == name:
+                    said = ",".join(f'{key}="{_quoted(value)}"' for key, value in (*labels, ("process", str(os.getpid()))))
+                    out.append(f"{name}{{{said}}} {count}")
+        return "\n".join([*out, ""])
+
+
+def _quoted(value: str) -> str:
+    return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+def health(house: House, worker: Worker, tokens: Tokens, counts: Counts) -> APIRouter:
+    """Three addresses outside the API. None of them reads a row."""
+    web = APIRouter(include_in_schema=False)
+
+    @web.get("/healthz")
+    async def alive() -> Response:
+        return PlainTextResponse("ok\n")
+
+    @web.get("/readyz")
+    async def ready() -> Response:
+        """Whether every ledger can be read; which one cannot is in the owner's log."""
+        try:
+            for opened in house.datasets.values():
+                await worker.free(lambda book=opened.ledger: book.head)
+        except SordinoError:
+            return PlainTextResponse("not ready\n", 503)
+        return PlainTextResponse("ready\n")
+
+    @web.get("/metrics")
+    async def metrics(request: Request) -> Response:
+        """For an owner's token, or for a collector on this very machine that came without a proxy."""
+        person = tokens.find(bearer(request.scope))
+        if not (_next_door(request) or (person is not None and person.owner)):
+            raise Refusal(403, "SRD-502", "this is for owners.", "Send an owner's token, or ask from the server's own machine.")
+        return Response(counts.text(), media_type=TEXT)
+
+    return web
+
+
+def _next_door(request: Request) -> bool:
+    """A caller on the loopback. A proxy is there too, and says for whom it asks."""
+    try:
+        near = ip_address(request.client.host).is_loopback if request.client else False
+    except ValueError:
+        near = False
+    return near and not any(name in request.headers for name in ("x-forwarded-for", "forwarded", "x-real-ip", "via"))
+
 
 Where = str | os.PathLike[str]
 LONGEST = 4_000  # characters of an address one comes back to after logging in

@@ -1,16 +1,19 @@
 """Who may ask: bearer tokens of 256 random bits, of which only hashes are kept, in a file of the owner's own beside the dataset file.
 
 The door of the API: a token first, then a place in the rate, and only then anything else is read.
+
+How often one person may ask: a bucket that fills at a steady rate and empties by one with every request.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import json
+import math
 import os
 import re
 import secrets
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -18,10 +21,44 @@ from typing import Any
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sordino.errors import QueryError, SordinoError
+from sordino.server.clock import Clock
 from sordino.server.problem import Refusal, problem
-from sordino.server.rate_limit import Buckets
 
-__all__ = ["ROLES", "Guard", "Person", "Tokens", "admit", "bearer", "digest", "owner_only"]
+__all__ = ["ROLES", "Buckets", "Guard", "Person", "Tokens", "admit", "bearer", "digest", "owner_only"]
+
+
+@dataclass
+class Buckets:
+    """One bucket per name. Names are those of tokens, so there are as many as the owner handed out."""
+
+    clock: Clock
+    rate: float  # a second
+    burst: float
+    _level: dict[str, tuple[float, float]] = field(default_factory=dict)
+
+    def pay(self, name: str, cost: float = 1) -> None:
+        """Take as much as the work is worth, or refuse."""
+        if wait := self.wait(name, cost):
+            seconds = str(math.ceil(wait))
+            raise Refusal(429, "SRD-504", "too many requests.", f"Ask again in {seconds} seconds.", Retry_After=seconds)
+
+    def standing(self, name: str) -> dict[str, str]:
+        """How much is left, as headers say it."""
+        level, _ = self._level.get(name, (self.burst, 0.0))
+        full = math.ceil((self.burst - level) / self.rate)
+        return {"ratelimit-limit": f"{self.burst:.0f}", "ratelimit-remaining": str(int(level)), "ratelimit-reset": str(full)}
+
+    def wait(self, name: str, cost: float = 1) -> float:
+        """Take this many; or the seconds until they are there, and then nothing is taken."""
+        now = self.clock.now()
+        level, then = self._level.get(name, (self.burst, now))
+        level = min(self.burst, level + (now - then) * self.rate)
+        if level < cost:
+            self._level[name] = (level, now)
+            return (cost - level) / self.rate
+        self._level[name] = (level - cost, now)
+        return 0.0
+
 
 ROLES = ("analyst", "owner")
 MOST_DAYS = 3_660

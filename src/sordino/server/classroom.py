@@ -3,23 +3,31 @@
 Nothing is computed per reader, so nobody is counted, limited or logged in here: three hundred pupils are three hundred downloads.
 
 Rooms of a live class: reports that were randomised on the pupils' own devices, counted in memory and forgotten after two hours.
+
+The look of pages: a few files that stay as they are while the server runs, packed once and kept by browsers.
+
+Only these are compressed. A page holds a form's proof beside text somebody else may choose, and how well that compresses would tell.
 """
 
 from __future__ import annotations
 
+import gzip
 import json
+import mimetypes
 import secrets
 from dataclasses import dataclass, field
 from hashlib import sha256
+from pathlib import Path
 
 from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
+from starlette.types import Receive, Scope, Send
 
 from sordino.course.writing import files
 from sordino.server.clock import Clock
 from sordino.server.problem import Refusal
 
-__all__ = ["LASTS", "MOST", "Rooms", "lessons"]
+__all__ = ["LASTS", "MOST", "PackedFiles", "Rooms", "lessons"]
 
 LASTS = 2 * 3600.0
 MOST = 3_000  # reports of one room
@@ -141,3 +149,27 @@ def from_here(request: Request) -> None:
 
 def _json(text: str, status: int, **headers: str) -> Response:
     return Response(text, status, media_type="application/json", headers=headers)
+
+
+class PackedFiles:
+    """Every file of a folder, in memory, with and without packing."""
+
+    def __init__(self, folder: Path) -> None:
+        self._kept = {}
+        for path in folder.iterdir():
+            body = path.read_bytes()
+            packed, kind = gzip.compress(body, 9, mtime=0), mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+            self._kept[path.name] = (body, packed if len(packed) < len(body) else None, kind, f'"{sha256(body).hexdigest()[:32]}"')
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request, name = Request(scope), scope["path"].removeprefix(scope.get("root_path", "")).lstrip("/")
+        if scope["method"] != "GET" or name not in self._kept:
+            raise Refusal(404, "SRD-505", "there is no such file.", "The pages name those there are.")
+        body, packed, kind, tag = self._kept[name]
+        headers = {"ETag": tag, "Vary": "Accept-Encoding"}
+        if request.headers.get("if-none-match") == tag:
+            await Response(status_code=304, headers=headers)(scope, receive, send)
+            return
+        wanted = packed is not None and "gzip" in request.headers.get("accept-encoding", "")
+        content = packed if wanted and packed is not None else body
+        await Response(content, headers=headers | ({"Content-Encoding": "gzip"} if wanted else {}), media_type=kind)(scope, receive, send)

@@ -14,10 +14,9 @@ from urllib.parse import parse_qsl
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from sordino.server.auth import Person, Tokens, admit
+from sordino.server.auth import Buckets, Person, Tokens, admit
 from sordino.server.clock import Clock
 from sordino.server.problem import Refusal
-from sordino.server.rate_limit import Buckets
 from sordino.server.sessions_postgres import AnySessions
 from sordino.server.templates import page
 

@@ -5,6 +5,11 @@ it, ids are numbers in the book's order). So the seal itself waits for the deadl
 data are first looked at, whatever an analyst does to delay a request.
 
 The desk where releases are paid: one at a time for each analyst, each at its deadline, none turned away while its charge is open.
+
+Recorded answers that were found before: given again at once, without a thread, while nothing was written into their book since.
+
+Finding the best of a long history takes as long as the history is. Whoever asks again the same way is told the same, as long as the book's
+stamp says that nobody has charged or sealed anything; a ledger in a database far away has no stamp, and is asked every time.
 """
 
 from __future__ import annotations
@@ -27,12 +32,10 @@ from sordino.ledger import Entry
 from sordino.ledger.record import same_request
 from sordino.privacy.number import as_epsilon
 from sordino.server.clock import Clock
-from sordino.server.deadline import FACTOR
+from sordino.server.deadline import FACTOR, Timed, lost
 from sordino.server.problem import Refusal, Unfinished
-from sordino.server.recalled import RecalledAnswers
 from sordino.server.sessions_postgres import AnyTurns
 from sordino.server.shared_question import SharedQuestion
-from sordino.server.timed_book import Timed, lost
 from sordino.session.execute import AGAIN, LOST, rehearse
 from sordino.session.query import Query
 from sordino.session.release import Release
@@ -42,7 +45,37 @@ from sordino.session.sharing import SharePlan
 if TYPE_CHECKING:
     from sordino.server.rules import Rules
 
-__all__ = ["Desk", "Errand", "PaidAnswer", "Timed", "Wish", "id_of", "lost", "reused"]
+__all__ = ["Desk", "Errand", "PaidAnswer", "RecalledAnswers", "Timed", "Wish", "id_of", "lost", "reused"]
+
+KEPT = 1024
+
+
+class RecalledAnswers:
+    """By question and wish: what was recalled last, and the stamp of the book at that moment."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[tuple[Any, Any], tuple[int, PaidAnswer]] = OrderedDict()
+
+    def stamp(self, errand: Errand) -> int | None:
+        """Taken before the book is searched, so that what lands meanwhile makes the answer old."""
+        return None if errand.wish.fresh or not isinstance(errand.query, Query) else errand.query.table.ledger.stamp
+
+    def find(self, errand: Errand) -> PaidAnswer | None:
+        """What was found before, for a request id that was never charged."""
+        place = (errand.query, errand.mark)
+        if errand.wish.fresh or place not in self._kept:
+            return None
+        stamp, found = self._kept[place]
+        ledger = errand.query.table.ledger
+        return found if ledger.stamp == stamp and ledger.find(errand.request) is None else None
+
+    def keep(self, errand: Errand, stamp: int | None, found: PaidAnswer) -> None:
+        if stamp is None or found.recalled is None:
+            return
+        self._kept[errand.query, errand.mark] = (stamp, found)
+        self._kept.move_to_end((errand.query, errand.mark))
+        while len(self._kept) > KEPT:
+            self._kept.popitem(last=False)
 
 
 @dataclass(frozen=True)

@@ -18,10 +18,10 @@ from sordino.server.datasets import House, PlannedQuestion
 from sordino.server.login import Visits
 from sordino.server.owner_pictures import pairs_picture
 from sordino.server.release_request import Desk, Wish
+from sordino.server.result_page import _rows
 from sordino.server.share_api import NEVER, as_csv, as_file, as_parquet, made, promise, ready_only, share_prices
 from sordino.server.share_jobs import ShareJob, ShareJobs
 from sordino.server.shared_question import ShareWords, shared_question
-from sordino.server.statement import _rows
 from sordino.server.templates import page
 from sordino.server.worker import Worker
 from sordino.session.shared import Shared

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from sordino.plan.unlisted import unlisted
+from sordino.plan.query_plan import unlisted
 from sordino.schema.spelling import number_text, spell
 from sordino.statistics.port import LEVEL
 from sordino.statistics.registry import Sealed, find

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from sordino.errors import QueryError
 from sordino.ledger import Asked, batch_cost
 from sordino.pictures import Picture
-from sordino.plan.select import Arrangement
+from sordino.plan.arrangement import Arrangement
 from sordino.privacy.cost import Cost
 from sordino.privacy.number import as_epsilon, as_positive
 from sordino.session.card import Card

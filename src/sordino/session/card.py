@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from sordino.pictures import Picture, bars
 from sordino.privacy.cost import Cost
+from sordino.schema.view import View, multiplying
 
 if TYPE_CHECKING:
     from sordino.ledger import Balance
     from sordino.session.settled import Settled
 
-__all__ = ["NOT_DEFENDED", "NOT_LOCAL", "Card", "Paid", "claim", "odds_sentence"]
+__all__ = ["NOT_DEFENDED", "NOT_LOCAL", "Card", "Paid", "assumption", "claim", "odds_sentence"]
 
 SIDE_CHANNELS = "answers on a public integer grid; exact sampling; no error, shape, field or log line depends on the data"
 TUNING = "bounds, grids, mechanism and the split of the price follow from public facts alone"
@@ -125,3 +126,17 @@ def claim(plan: Settled, release: str, balance: Balance) -> Card:
             "odds": odds_sentence(float(plan.cost.epsilon), float(plan.cost.delta)),
         }
     )
+
+
+def assumption(view: View | None, checked: str) -> dict[str, Any]:
+    """What a card says of the keys a view takes for unique, and of rows that its joins leave out; nothing where there are neither."""
+    if view is None:
+        return {}
+    paths = [f"{table.on} in {table.via.name}" for table in view.tables if table.via is not None]
+    cut = {join.most for join in multiplying(view)}
+    found = {"joins": f"each side of a join keeps at most {max(cut):,} rows of one person"} if cut else {}
+    if not paths:
+        return found
+    when = f"checked by the owner on {checked}" if checked else "declared by the owner, not checked"
+    words = f"{', '.join(dict.fromkeys(paths))} ({when})"
+    return {**found, "unique keys": f"{words}; if two people shared one, the guarantee would not hold for them"}

@@ -12,8 +12,8 @@ from sordino.errors import QueryError
 from sordino.ledger import Budget
 from sordino.plan.dataset import Allowance, Dataset, Source
 from sordino.plan.ownership import Owner, as_join_rows, as_owner, check_owners, person_column
+from sordino.schema.column import nearest, shown
 from sordino.schema.declaration import declare
-from sordino.schema.value import nearest, shown
 from sordino.schema.view import JOIN_ROWS
 from sordino.session.open_dataset import Opened, opened_dataset
 from sordino.session.table import ledger_place, privacy_unit

@@ -12,16 +12,14 @@ import os
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from sordino.engines.source import open_engine
 from sordino.engines.value_text import id_text, text_value
 from sordino.plan.dataset import Dataset
 from sordino.schema.column import Column
 from sordino.schema.declaration import complete
-from sordino.schema.view import View, multiplying
 
-__all__ = ["KeyCheck", "assumption", "attested", "check_keys", "declared_keys", "keys_file"]
+__all__ = ["KeyCheck", "attested", "check_keys", "declared_keys", "keys_file"]
 
 
 @dataclass(frozen=True)
@@ -92,17 +90,3 @@ def attested(declared: Dataset) -> str:
         return str(said["checked"]) if fresh and known >= set(declared_keys(declared)) else ""
     except (OSError, ValueError, KeyError, TypeError):
         return ""
-
-
-def assumption(view: View | None, checked: str) -> dict[str, Any]:
-    """What a card says of the keys a view takes for unique, and of rows that its joins leave out; nothing where there are neither."""
-    if view is None:
-        return {}
-    paths = [f"{table.on} in {table.via.name}" for table in view.tables if table.via is not None]
-    cut = {join.most for join in multiplying(view)}
-    found = {"joins": f"each side of a join keeps at most {max(cut):,} rows of one person"} if cut else {}
-    if not paths:
-        return found
-    when = f"checked by the owner on {checked}" if checked else "declared by the owner, not checked"
-    words = f"{', '.join(dict.fromkeys(paths))} ({when})"
-    return {**found, "unique keys": f"{words}; if two people shared one, the guarantee would not hold for them"}

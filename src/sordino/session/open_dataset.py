@@ -22,9 +22,8 @@ from sordino.plan.dataset import Dataset, read_dataset
 from sordino.plan.ownership import owned_tables
 from sordino.plan.select import read_select, read_view
 from sordino.plan.sql_expression import Catalogue
-from sordino.schema.column import Column
+from sordino.schema.column import Column, nearest
 from sordino.schema.declaration import complete
-from sordino.schema.value import nearest
 from sordino.session.key_check import attested
 from sordino.session.people import one_row, owned_by, view_table
 from sordino.session.query import Query

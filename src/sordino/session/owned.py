@@ -24,8 +24,8 @@ from sordino.sensitivity.order import rank
 from sordino.session.card import Card
 from sordino.session.release import Paid, Release
 from sordino.summaries import Counts, Draw, KeyWeights, Near, Nearness, RankWindow, Rung, Scores, Stair, Tally, Value
+from sordino.summaries.array_table import answer, quantised
 from sordino.summaries.moment import ONE, Gradient, Gram, Lengths, Outer
-from sordino.summaries.product import answer, quantised
 from sordino.summaries.records import Records, of_coordinates
 from sordino.summaries.request import weight_of
 from sordino.summaries.totals import Sorted, Values, rank_window

@@ -10,9 +10,8 @@ from sordino.errors import QueryError
 from sordino.plan.person_total import MANY, total_of, unlimited
 from sordino.plan.query_plan import QueryPlan
 from sordino.privacy.relation import PrivacyUnit
-from sordino.schema.column import Column, check_bounds
+from sordino.schema.column import Column, check_bounds, nearest, shown
 from sordino.schema.spelling import spell
-from sordino.schema.value import nearest, shown
 from sordino.schema.view import Chosen, PersonTotals, PrivateTable, View
 from sordino.statistics import Statistic, count, mean
 from sordino.statistics import max as largest

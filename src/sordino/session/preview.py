@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from sordino.errors import SordinoError
 from sordino.pictures import Picture, lines
-from sordino.plan.unlisted import unlisted
+from sordino.plan.query_plan import unlisted
 from sordino.privacy.number import as_epsilon
 from sordino.session.about import about_plan, lost
 from sordino.session.forecast import Forecast, Outlook, outlook

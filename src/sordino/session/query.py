@@ -16,17 +16,15 @@ from sordino.errors import QueryError, SordinoError, builds
 from sordino.ledger import Asked, AskedLimits, Membership
 from sordino.ledger.record import as_text
 from sordino.pictures import Picture, chain
-from sordino.plan.query_plan import Labels, labels_of
+from sordino.plan.arrangement import Arrangement
+from sordino.plan.query_plan import Labels, labels_of, unlisted
 from sordino.plan.query_plan import QueryPlan as Question
 from sordino.plan.recall import context, question, recall_key
-from sordino.plan.select import Arrangement
-from sordino.plan.unlisted import unlisted
 from sordino.privacy.number import as_delta, as_epsilon, as_positive
 from sordino.privacy.relation import PrivacyUnit
-from sordino.schema.column import Column
+from sordino.schema.column import Column, shown
 from sordino.schema.expression import Predicate
 from sordino.schema.spelling import describe
-from sordino.schema.value import shown
 from sordino.session import private_limit
 from sordino.session.encoding import Shape, shape, split
 from sordino.session.execute import execute

@@ -12,7 +12,7 @@ from typing import Any
 
 from sordino.errors import LedgerError, QueryError
 from sordino.pictures import Picture
-from sordino.plan.select import Arrangement
+from sordino.plan.arrangement import Arrangement
 from sordino.privacy.cost import Cost
 from sordino.session import derivation, encoding, ranges, sampling, view
 from sordino.session.about import about_release
@@ -195,7 +195,8 @@ class Release:
 
     def presented(self) -> Release:
         """The release as the statement that asked for it shows it, with arithmetic on its answers done."""
-        return derivation.presented(self)
+        computes = self.arrangement is not None and bool(self.arrangement.formulas)
+        return derivation.presented(self) if computes else self
 
     def improve(self, within: Any = None, **options: Any) -> Release:
         """A better answer to the same question; see `Query.improve`."""

@@ -24,12 +24,11 @@ from sordino.plan.query_plan import QueryPlan as Question
 from sordino.plan.recall import context, frame
 from sordino.privacy.certificate import Certificate, whole_cost
 from sordino.privacy.cost import Cost
+from sordino.schema.column import shown
 from sordino.schema.frame import Frame
 from sordino.schema.spelling import spell
-from sordino.schema.value import shown
-from sordino.session.card import NOT_LOCAL, Card, claim
+from sordino.session.card import NOT_LOCAL, Card, assumption, claim
 from sordino.session.encoding import Shape, shape
-from sordino.session.key_check import assumption
 from sordino.session.release import Paid, Release
 from sordino.statistics import Answer, Context, Plan, Step, plan_steps
 from sordino.statistics.budget_split import THRIFTY

@@ -2,11 +2,16 @@
 
 From public facts alone where nothing else is known: what noise adds to a measured pair, and how far the error report can see. With a public
 twin the whole release is held on its rows: the errors it ends with are the forecast.
+
+How far a shared table is, on a terminal only.
 """
 
 from __future__ import annotations
 
 import math
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +24,7 @@ from sordino.share.schedule import FINE, median_cells
 if TYPE_CHECKING:
     from sordino.session.sharing import SharePlan, Sharing
 
-__all__ = ["SharePreview", "preview"]
+__all__ = ["SharePreview", "Tell", "bar", "preview"]
 
 
 @dataclass(frozen=True)
@@ -90,3 +95,20 @@ def _forecast(plan: SharePlan, twin: Twin) -> tuple[int, dict[str, float | None]
         return min(max(sum(found) / len(found), 0.0), 1.0) if found else None
 
     return round(outcome.rows), {"pairs": mean(2), "triples": mean(3)}
+
+
+Tell = Callable[[float], None]
+
+
+@contextmanager
+def bar(text: str, tell: Tell | None = None) -> Iterator[Tell | None]:
+    """A bar that is told the part that is done; whoever wants to be told instead is, and nobody where there is no terminal."""
+    if tell is not None or not sys.stderr.isatty():
+        yield tell
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as shown:
+        task = shown.add_task(text, total=1.0)
+        yield lambda done: shown.update(task, completed=done)

@@ -19,11 +19,10 @@ from sordino.plan.query_plan import QueryPlan as Question
 from sordino.plan.select import read_select
 from sordino.plan.sql_expression import Catalogue
 from sordino.privacy.relation import PrivacyUnit, Relation
-from sordino.schema.column import Column
+from sordino.schema.column import Column, shown
 from sordino.schema.declaration import complete, declare, delimited
 from sordino.schema.expression import Predicate
 from sordino.schema.frame import Public
-from sordino.schema.value import shown
 from sordino.schema.view import PrivateTable, View
 from sordino.session.batch import Batch, as_batch
 from sordino.session.people import owned_by, per_person, view_table

@@ -279,7 +279,7 @@ class TableVerbs(Verbs["Query"]):
         pairs), target= a column to be predicted, bins= cells of numbers, weight= "person" or "row", rows= how many, forbid= conditions
         no row fulfils. On a terminal a bar shows how far the public schedule is; progress= is told instead.
         """
-        from sordino.session.progress import bar
+        from sordino.session.share_preview import bar
 
         asked = self.sharing(columns=columns, method=method, workload=workload, bins=bins, weight=weight, target=target, rows=rows,
                              forbid=forbid, rounds=rounds)  # fmt: skip

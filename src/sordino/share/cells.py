@@ -18,9 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino.errors import QueryError
-from sordino.schema.column import Column, Grid
+from sordino.schema.column import Column, Grid, shown
 from sordino.schema.expression import Case, Compare, Constant, Expression, IsNull, Literal, Name
-from sordino.schema.value import shown
 from sordino.summaries.marginal import Axis
 
 __all__ = ["OTHER", "Cells", "Joined", "joined", "nearest_law"]

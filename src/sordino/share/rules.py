@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino.errors import QueryError
+from sordino.schema.column import shown
 from sordino.schema.expression import And, Between, Compare, In, IsNull, Like, Literal, Name, Not, Or, Predicate, names
-from sordino.schema.value import shown
 from sordino.share.cells import Cells
 from sordino.share.junction_tree import Clique
 

@@ -17,11 +17,10 @@ from numpy.typing import NDArray
 
 from sordino.mechanisms.gaussian import Gaussian
 from sordino.mechanisms.laplace import Laplace
-from sordino.privacy.certificate import Certificate, Part
+from sordino.privacy.certificate import Certificate, LaplaceShift, Part
 from sordino.privacy.cost import Cost
 from sordino.privacy.discrete import DiscreteLaplace
 from sordino.privacy.law import output_grid
-from sordino.privacy.witness import LaplaceShift
 from sordino.summaries import Draw, Held
 
 __all__ = [

@@ -10,9 +10,8 @@ from typing import Any
 
 from sordino.errors import QueryError
 from sordino.privacy.relation import PrivacyUnit
-from sordino.schema.column import Column
+from sordino.schema.column import Column, shown
 from sordino.schema.frame import spelled
-from sordino.schema.value import shown
 from sordino.statistics.column_mode import public_values, refuse_private_groups
 from sordino.statistics.port import LEVEL, Answer, Context, Counted, Groups, Plain, Ways
 from sordino.statistics.reach import Reach, column_of, read_cells

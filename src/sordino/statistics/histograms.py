@@ -15,7 +15,7 @@ from sordino.mechanisms.stable_histogram import StableHistogram
 from sordino.privacy.certificate import Part
 from sordino.privacy.number import exact
 from sordino.privacy.relation import Limits, Relation
-from sordino.schema.value import shown
+from sordino.schema.column import shown
 from sordino.statistics.added import AddedGaussian, discrete_radius, gaussian_radius
 from sordino.statistics.column_mode import public_values, refuse_private_groups
 from sordino.statistics.port import LEVEL, Answer, Context, Counted, Groups, Plain, Priced, Step, Ways

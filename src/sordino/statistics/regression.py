@@ -30,7 +30,7 @@ from sordino.privacy.certificate import Part
 from sordino.privacy.number import as_positive
 from sordino.privacy.relation import Relation
 from sordino.schema.column import Column
-from sordino.schema.normal import canonical
+from sordino.schema.expression import canonical
 from sordino.schema.spelling import spell
 from sordino.sensitivity.location import read_bounded
 from sordino.statistics.custom import fingerprint

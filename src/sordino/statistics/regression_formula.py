@@ -12,10 +12,9 @@ from typing import Any
 
 from sordino.errors import QueryError
 from sordino.mechanisms.multinomial_regression import MOST
-from sordino.schema.column import Column
+from sordino.schema.column import Column, nearest, shown
 from sordino.schema.expression import And, Arithmetic, Call, Case, Compare, Constant, Expression, In, Leaf, Literal, Name, Predicate, reads
 from sordino.schema.interval import derive
-from sordino.schema.value import nearest, shown
 
 __all__ = ["Coefficient", "Formula", "parse"]
 

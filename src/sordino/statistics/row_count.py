@@ -20,9 +20,8 @@ import numpy as np
 from sordino.errors import QueryError
 from sordino.privacy.certificate import Part
 from sordino.privacy.relation import PrivacyUnit
-from sordino.schema.expression import Expression, IsNull, Name, Not, Predicate
-from sordino.schema.normal import canonical
-from sordino.schema.value import shown
+from sordino.schema.column import shown
+from sordino.schema.expression import Expression, IsNull, Name, Not, Predicate, canonical
 from sordino.statistics.added import AddedGaussian, TotalNoise, quieter
 from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Priced, Ways
 from sordino.statistics.reach import Reach, read_totals

@@ -7,9 +7,9 @@ from fractions import Fraction
 from typing import Any
 
 from sordino.course.textbook.verdict import TextbookVerdict, as_count, judge, parameters
+from sordino.privacy.certificate import LaplaceShift
 from sordino.privacy.dilation import Dilation
 from sordino.privacy.families import GaussianLaw
-from sordino.privacy.witness import LaplaceShift
 
 __all__ = ["descent", "plug_in", "ridge_bound", "ridge_lipschitz", "rows"]
 

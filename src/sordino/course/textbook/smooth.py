@@ -8,10 +8,10 @@ from itertools import product
 from typing import Any
 
 from sordino.course.textbook.verdict import TextbookVerdict, as_count, first_failure, judge, parameters
+from sordino.privacy.certificate import Dilated
 from sordino.privacy.dilation import Dilation
 from sordino.privacy.families import GaussianLaw, GeneralizedCauchy, LaplaceLaw
 from sordino.privacy.number import exact
-from sordino.privacy.witness import Dilated
 
 __all__ = ["rows"]
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino.course.textbook.verdict import TextbookVerdict, judge, parameters
-from sordino.privacy.witness import weighted_laplace
+from sordino.privacy.certificate import weighted_laplace
 
 __all__ = ["rows"]
 

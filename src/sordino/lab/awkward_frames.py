@@ -1,4 +1,7 @@
-"""Expressions of every kind over the awkward tables, and frames made of them."""
+"""Expressions of every kind over the awkward tables, and frames made of them.
+
+Public tables, and frames that lay them beside the awkward ones.
+"""
 
 from __future__ import annotations
 
@@ -28,10 +31,10 @@ from sordino.schema.expression import (
     Or,
     Truth,
 )
-from sordino.schema.frame import Frame
+from sordino.schema.frame import Frame, Join, Public
 from sordino.schema.interval import derive
 
-__all__ = ["DERIVED", "EXPRESSIONS", "GROUPS", "SOLO", "name"]
+__all__ = ["BEDS", "BESIDE", "DERIVED", "EXPRESSIONS", "GROUPS", "JOINED", "SOLO", "WARD_TABLE", "WITHIN", "name"]
 
 AGES, WEIGHTS, FINES, PRICES, WARDS, DAYS, MOMENTS, FLAGS, TOWNS = map(Leaf, (AGE, WEIGHT, FINE, PRICE, WARD, BORN, SEEN, SMOKER, CITIES))
 FILLED = Leaf(Column("age", "int", bounds=(0, 120), nulls=40))
@@ -112,7 +115,7 @@ TENS = derive(Call("floor", (Arithmetic("/", AGES, Constant(10)),)))
 WHOLE = derive(Truth(OLD))
 YEARS = derive(DatePart("year", DAYS))
 PLACES = derive(Call("coalesce", (TOWNS, Constant("unknown"))))
-JOINED = derive(Call("concat", (Case(((OLD, Constant("old")),), Constant("new")), Constant("/"), TOWNS)))
+SLASHED = derive(Call("concat", (Case(((OLD, Constant("old")),), Constant("new")), Constant("/"), TOWNS)))
 SPLIT = derive(Case(((OLD, TOWNS),), Constant("young")))
 GROUPS = {
     "bands": (BANDS,),
@@ -121,7 +124,7 @@ GROUPS = {
     "years": (YEARS,),
     "places": (PLACES, WHOLE),
     "split": (SPLIT,),
-    "joined": (JOINED,),
+    "joined": (SLASHED,),
 }
 SMALL = Compare("<", name(SUM), Literal(Fraction(307, 2)))
 LATER = Call("greatest", (DAYS, Cast(MOMENTS, "date")))
@@ -131,4 +134,55 @@ DERIVED = {
     "calendar": Frame(person(2, 1), PERSON, columns=(derive(STAY), derive(DatePart("isodow", MOMENTS)), derive(LATER))),
     "bands": Frame(person(2, 2), PERSON, by=(BANDS,), columns=(AGE, derive(SUM))),
     "places": Frame(PrivacyUnit(), by=(PLACES, WHOLE), columns=(AGE,)),
+}
+
+
+WARD_TABLE = Public(
+    "wards",
+    {
+        "ward": Column("ward", "int", bounds=(0, 9)),
+        "beds": Column("beds", "int", bounds=(0, 40)),
+        "kind": Column("kind", "cat", keys=("eye", "ear", None)),
+        "rate": Column("rate", "decimal", bounds=(0, 10), scale=2),
+        "town": Column("town", "cat"),
+        "open": Column("open", "bool"),
+    },
+    ("ward",),
+    {
+        "ward": [0, 1, 2, 7, None],
+        "beds": [10, 99, None, 5, 1],
+        "kind": ["eye", "ear", None, "eye", "ear"],
+        "rate": ["1.25", "3.999", "-4", None, "1"],
+        "town": ["Ulm", "ulm", "a'b", None, "Ulm"],
+        "open": [1, 0, None, 1, 1],
+    },
+)
+TOWN_TABLE = Public(
+    "towns",
+    {"town": Column("town", "cat"), "open": Column("open", "bool"), "size": Column("size", "float", bounds=(0, 1000))},
+    ("town", "open"),
+    {"town": ["Ulm", "Ulm", "ulm", "Öhringen"], "open": [0, 1, 0, 1], "size": ["17.5", "120000", "1e-3", None]},
+)
+BESIDE, WITHIN = Join("wards", WARD_TABLE, (("ward", "ward"),), outer=True), Join("wards", WARD_TABLE, (("ward", "ward"),))
+CHAIN = Join("towns", TOWN_TABLE, (("wards.town", "town"), ("wards.open", "open")), outer=True)
+OWN = Join("towns 2", TOWN_TABLE, (("city", "town"), ("smoker", "open")))
+WARD_RATE, BEDS, KIND, SIZE = (
+    join.columns[name] for join, name in ((BESIDE, "wards.rate"), (BESIDE, "wards.beds"), (BESIDE, "wards.kind"), (CHAIN, "towns.size"))
+)
+SHARE = derive(Arithmetic("*", Leaf(WARD_RATE), Leaf(AGE)))
+MANY = Compare(">", Name("wards.beds"), Literal(7))
+JOINED = {
+    "beside": Frame(PrivacyUnit(), columns=(WARD_RATE, BEDS, AGE), counted=(MANY,), joins=(BESIDE,)),
+    "within": Frame(PrivacyUnit(), columns=(AGE,), joins=(WITHIN,)),
+    "by kind": Frame(person(2, 2), PERSON, by=(KIND,), columns=(BEDS, SHARE), joins=(WITHIN,)),
+    "where": Frame(person(2, 1), PERSON, where=MANY, columns=(PRICE, SHARE), joins=(BESIDE,)),
+    "chain": Frame(
+        person(3, 1),
+        PERSON,
+        columns=(SIZE, BEDS),
+        joins=(BESIDE, CHAIN),
+        counted=(Compare("<", Name("towns.size"), Literal(Fraction(20))),),
+    ),
+    "twice": Frame(person(3, 1), PERSON, columns=(OWN.columns["towns 2.size"], SIZE), joins=(BESIDE, CHAIN, OWN)),
+    "unused": Frame(person(3, 1), PERSON, columns=(AGE,), joins=(BESIDE, CHAIN)),
 }

@@ -1,4 +1,6 @@
-"""One order for three and more tables of people that are joined both ways alike: the same join is one question however it is written.
+"""Joins as they are written: their kinds and conditions, and one order.
+
+One order for three and more tables of people that are joined both ways alike: the same join is one question however it is written.
 
 Theorem. Inner joins of tables on equalities, with further conditions, keep the rows in which all equalities and conditions hold; the order
 of the tables, and which of several equal columns an equality names, change nothing.
@@ -14,9 +16,10 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from sordino.plan.literal import bare, chain
+from sordino.plan.refusal import allow, refuse
 from sordino.schema.view import PrivateTable
 
-__all__ = ["in_order"]
+__all__ = ["alias_of", "column_at", "in_order", "join_kind", "listed_join", "said_of"]
 
 People = Callable[[exp.Expr], PrivateTable | None]
 Place = tuple[str, str]  # a column of an alias
@@ -72,7 +75,7 @@ def _using(join: exp.Expr, before: dict[str, PrivateTable | None]) -> list[exp.E
     for item in join.args.get("using") or ():
         name = str(item.this)
         homes = [alias for alias, table in before.items() if table is not None and (name in table.columns or name == table.person)]
-        made += [exp.EQ(this=_column(homes[0], name), expression=_column(str(join.this.alias_or_name), name))] if homes else []
+        made += [exp.EQ(this=_column_of(homes[0], name), expression=_column_of(str(join.this.alias_or_name), name))] if homes else []
     return made
 
 
@@ -119,9 +122,54 @@ def _conditions(alias: str, done: list[str], equal: list[set[Place]]) -> list[ex
         for _, own in sorted(place for place in group if place[0] == alias):
             before = min(((done.index(other), name) for other, name in group if other in done), default=None)
             if before is not None:
-                made.append(exp.EQ(this=_column(done[before[0]], before[1]), expression=_column(alias, own)))
+                made.append(exp.EQ(this=_column_of(done[before[0]], before[1]), expression=_column_of(alias, own)))
     return sorted(made, key=str)
 
 
-def _column(alias: str, name: str) -> exp.Column:
+def _column_of(alias: str, name: str) -> exp.Column:
     return exp.column(exp.to_identifier(name, quoted=True), table=exp.to_identifier(alias, quoted=True))
+
+
+def join_kind(node: exp.Expr) -> str:
+    """Which rows a join keeps: inner, left, semi or anti."""
+    side, kind = str(node.args.get("side") or "").upper(), str(node.args.get("kind") or "").upper()
+    allow(node, "this", "side", "kind", "on", "using", "method")
+    if side not in ("", "LEFT") or kind not in ("", "INNER", "OUTER", "SEMI", "ANTI") or node.args.get("method"):
+        words = " ".join(filter(None, (str(node.args.get("method") or ""), side, kind)))
+        swap = " Start FROM the other table and LEFT JOIN this one." if side == "RIGHT" else ""
+        refuse(f"a {words} JOIN", f"Use JOIN or LEFT JOIN ... ON.{swap}")
+    return kind.lower() if kind in ("SEMI", "ANTI") else "left" if side else "inner"
+
+
+def said_of(node: exp.Expr, alias: str, own: str) -> exp.Expr:
+    """A condition on one table whose names say under which alias it is here."""
+    made = node.copy()
+    for column in [made, *made.find_all(exp.Column)]:
+        if type(column) is exp.Column and alias_of(column) in (None, alias):
+            column.set("table", exp.to_identifier(own, quoted=True))
+    return made
+
+
+def column_at(item: exp.Expr, home: str) -> exp.Column:
+    return exp.column(item.copy(), table=exp.to_identifier(home, quoted=True) if home else None)
+
+
+def listed_join(join: exp.Expr, parts: list[exp.Expr]) -> tuple[exp.Expr, list[exp.Expr]]:
+    """FROM a, b WHERE a.x = b.x: the equalities between the new table and those before it are its condition."""
+    alias = join.this.alias_or_name
+
+    def meets(part: exp.Expr) -> bool:
+        sides = [bare(side) for side in (part.this, part.expression)] if type(part) is exp.EQ else []
+        return len(sides) == 2 and all(type(side) is exp.Column for side in sides) and sum(alias_of(side) == alias for side in sides) == 1
+
+    joining = [part for part in parts if meets(part)]
+    made = join.copy()
+    made.set("kind", None)
+    if joining:
+        made.set("on", exp.and_(*joining) if len(joining) > 1 else joining[0].copy())
+    return made, [part for part in parts if not meets(part)]
+
+
+def alias_of(node: exp.Expr) -> str | None:
+    owner = node.args.get("table")
+    return None if owner is None else str(owner.this)

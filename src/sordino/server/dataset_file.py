@@ -2,6 +2,8 @@
 
 One line is written anew or added, all or nothing, and only if the file then says what it said before but for this. The file is opened
 once more afterwards, which writes the change into the ledger as a restart would; the running server's next charge already obeys it.
+
+Dataset files an owner may have checked by their path: those in the folders of files that are served, and nothing else of the machine.
 """
 
 from __future__ import annotations
@@ -11,17 +13,21 @@ import re
 import shutil
 import threading
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from sordino.errors import QueryError
+from sordino.errors import QueryError, SordinoError
+from sordino.plan.dataset import read_dataset
 from sordino.privacy.number import as_epsilon
-from sordino.server.auth import NAME
+from sordino.server.auth import NAME, Person
+from sordino.server.datasets import House
+from sordino.server.problem import Refusal
 from sordino.session.open_dataset import open_dataset
 
-__all__ = ["set_cap", "set_purse", "set_threshold", "with_cap", "with_purse", "with_threshold"]
+__all__ = ["NearbyFile", "allowed", "beside", "set_cap", "set_purse", "set_threshold", "with_cap", "with_purse", "with_threshold"]
 
 NUMBER = re.compile(r"\d{1,7}(\.\d{1,9})?")
 BARE = re.compile(r"[A-Za-z0-9_-]+")
@@ -130,3 +136,59 @@ def _parsed(text: str) -> Any:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError:
         return None
+
+
+MOST = 100  # files of a folder that are looked at
+
+
+@dataclass(frozen=True)
+class NearbyFile:
+    """A dataset file: its path (its name, where there is one folder only), what it declares, whether it is served."""
+
+    path: str
+    name: str
+    tables: tuple[str, ...]
+    served: bool
+
+
+def _folders(house: House, person: Person) -> dict[Path, set[Path]]:
+    """Folders of served dataset files, each with the files in it; none for an owner of some datasets only: files have no scope."""
+    out: dict[Path, set[Path]] = {}
+    for opened in house.datasets.values() if person.owner and not person.scope else ():
+        file = Path(opened.declared.path).resolve()
+        out.setdefault(file.parent, set()).add(file)
+    return out
+
+
+def beside(house: House, person: Person) -> list[NearbyFile]:
+    """Every dataset file in those folders."""
+    return list(_listed(house, person))
+
+
+def _listed(house: House, person: Person) -> Iterator[NearbyFile]:
+    folders = _folders(house, person)
+    for folder, served in folders.items():
+        for file in sorted(folder.glob("*.toml"))[:MOST]:
+            try:
+                declared = read_dataset(file)
+            except SordinoError:  # some other file
+                continue
+            private = tuple(name for name, table in declared.tables.items() if not table.public)
+            yield NearbyFile(str(file) if len(folders) > 1 else file.name, declared.name, private, file.resolve() in served)
+
+
+def allowed(path: str, house: House, person: Person) -> Path:
+    """The file of a path, if it is one that may be looked at. What is elsewhere is refused alike, whether it is there or not."""
+    if person.scope:
+        raise Refusal(403, "SRD-502", "this token is for some datasets only, and files have no scope.", "Ask an owner of all of them.")
+    folders = _folders(house, person)
+    first = next(iter(folders), Path())
+    try:
+        file = (first / Path(path.strip())).resolve()
+    except (OSError, ValueError, RuntimeError):
+        file = Path("/")
+    if file.suffix != ".toml" or not any(folder in file.parents for folder in folders):
+        raise QueryError(
+            "SRD-204", "this is no dataset file beside those that are served.", "Put it into their folder; its name ends in .toml."
+        )
+    return file
