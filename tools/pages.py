@@ -17,6 +17,7 @@ from mistake import MISTAKES, REQUESTS, SETUP
 import sordino as sd
 from sordino.cli import app
 from sordino.errors import CODES, FIXES
+from sordino.statistics import catalog
 
 DOCS = Path(__file__).parent.parent / "docs"
 STANDS = "the charge stands. The text never says more: a text that depends on data would be a release."
@@ -72,6 +73,24 @@ def mechanisms() -> str:
             word = "sound" if verdict.sound else "BROKEN"
             out.append(f"| `{brief(example)}` | {certificate.cost} | {word} | {float(verdict.slack):.3f}{why} |")
     return "\n".join(out) + "\n"
+
+
+def statistics() -> str:
+    found = [one for one in catalog().values() if one.verb]
+    intro = f"""The {len(found)} statistics a table can be asked for, as `sordino.statistics.catalog()` lists them; the file of each, in
+        `sordino/statistics`, says all of this itself. A table has them as verbs (`table.median("cost")`, or by name,
+        `table.ask("median", "cost")`), `agg` takes several; `aggregate` is
+        `apply(..., method="aggregate")`. *HTTP* says how `sd.connect` sends them: alone, or also as one of several in
+        one release. What each costs and covers: [API](api.md); which mechanisms answer: `query.explain(epsilon=1)`."""
+    out = ["# Statistics", "", filled(intro), "", "| verb | | SQL | HTTP |", "|---|---|---|---|"]
+    for one in found:
+        needed = ", ".join(name for name in one.needed if name != "columns" or one.name not in ("m_regress", "regress"))
+        summary = " ".join(cleandoc(one.make.__doc__ or "").split("\n\n")[0].split())
+        sql = ", ".join(f"`{said.format(*one.needed or ['person'], '', '')}`" for said in one.sql)
+        sent = "alone or together" if one.together else "alone" if one.remote else ""
+        out.append(f"| `{one.name}({needed})` | {plain(summary)} | {sql} | {sent} |")
+    beside = ", ".join(f"`{said}`" for one in catalog().values() if not one.verb for said in one.sql if "(" not in said)
+    return "\n".join([*out, "", f"SQL alone asks for {beside}, and `COUNT(column)`."]) + "\n"
 
 
 def filled(text: str) -> str:
@@ -180,6 +199,7 @@ def notes() -> str:
 PAGES = {
     "docs/reference/errors.md": errors,
     "docs/reference/mechanisms.md": mechanisms,
+    "docs/reference/statistics.md": statistics,
     "docs/reference/cli.md": cli,
     "docs/notes.md": notes,
     "README.md": readme,

@@ -25,6 +25,7 @@ from sordino.session.query import Query
 from sordino.session.settled import Settled
 from sordino.session.twin import Remembered, conversations
 from sordino.statistics.port import Answer
+from sordino.statistics.registry import find
 from sordino.summaries.totals import Item, Rows, Totals
 
 __all__ = ["Covered", "coverage"]
@@ -245,6 +246,9 @@ class _Judged:
             "std": lambda: step * float(np.std(x.astype(float))),
             "iqr": lambda: step * ((quantile_of(x, Fraction(3, 4)) or 0) - (quantile_of(x, Fraction(1, 4)) or 0)),
         }
+        known = find(kind)
+        if known is not None and known.exact is not None:
+            return known.exact((x + float(grid.low)) * step)
         if kind not in numbers:
             raise QueryError("SRD-106", f"what {kind} is about has no second computation.", "Ask for another statistic.")
         return numbers[kind]()

@@ -18,25 +18,18 @@ from sordino.errors import QueryError, SordinoError
 from sordino.plan.select import parse_statement
 from sordino.remote.wording import RemoteAsked, quoted
 from sordino.server.built_person import NOBODY, BuiltPerson, read_person
+from sordino.statistics import catalog
 
 __all__ = ["OPERATORS", "STATISTICS", "BuiltFilter", "BuiltQuestion", "BuiltStatistic", "unbuilt"]
 
-STATISTICS = {
-    "count": "number of rows", "people": "number of people", "distinct": "number of different values", "mean": "mean",
-    "sum": "sum", "median": "median", "quantile": "quantile", "std": "standard deviation", "variance": "variance", "min": "minimum",
-    "max": "maximum", "mode": "most frequent value",
-    "histogram": "histogram", "row_limit": "limit on rows that fits, drawn",
-}  # fmt: skip
-_SQL = {
-    "count": "COUNT(*)", "people": "COUNT(DISTINCT {})", "distinct": "COUNT(DISTINCT {})", "sum": "SUM({})", "mean": "AVG({})",
-    "median": "MEDIAN({})",
-    "variance": "VARIANCE({})", "std": "STDDEV({})", "min": "MIN({})", "max": "MAX({})", "mode": "MODE({})",
-    "quantile": "QUANTILE_CONT({}, {})",
-}  # fmt: skip
-_KINDS: dict[type[exp.Expression], str] = {
-    exp.Sum: "sum", exp.Avg: "mean", exp.Median: "median", exp.Variance: "variance", exp.Stddev: "std", exp.Min: "min", exp.Max: "max",
-    exp.Mode: "mode", exp.PercentileCont: "quantile",
-}  # fmt: skip
+_FIELDS = {"count_units": "people", "count_distinct": "distinct"}  # verbs the form has other words for
+_VERBS = {field: verb for verb, field in _FIELDS.items()}
+_MENU = {_FIELDS.get(one.name, one.name): one for one in sorted(catalog().values(), key=lambda one: one.menu or (0, "")) if one.menu}
+STATISTICS = {**{name: one.menu[1] for name, one in _MENU.items() if one.menu}, "row_limit": "limit on rows that fits, drawn"}
+_SPOKEN = {"variance": "VARIANCE", "std": "STDDEV"}  # of samples, as databases say them
+_SAID = {name: _SPOKEN.get(name, one.sql[0]) for name, one in _MENU.items() if one.sql}
+_SQL = {name: said if "(" in said else f"{said}({{}})" for name, said in _SAID.items()}
+_KINDS = {said.partition("(")[0]: name for name, said in _SQL.items()} | {"PERCENTILE_CONT": "quantile"}
 OPERATORS = {
     "=": "is", "<>": "is not", "<": "is below", "<=": "is at most", ">": "is above", ">=": "is at least", "in": "is one of",
     "between": "is between", "like": "contains", "null": "is missing", "present": "is there",
@@ -79,7 +72,7 @@ class BuiltStatistic:
     def call(self, unit: str | None) -> dict[str, Any]:
         """As a call says it."""
         self.sql(unit)  # what cannot be said is refused with the same words
-        verb = {"people": "count_units", "distinct": "count_distinct"}.get(self.statistic, self.statistic)
+        verb = _VERBS.get(self.statistic, self.statistic)
         given = [] if self.statistic in ("count", "people") else [self.of, *([self.share.strip()] if self.statistic == "quantile" else [])]
         return {"verb": verb, **({"given": given} if given else {})}
 
@@ -283,7 +276,7 @@ def _uncalled(text: str) -> BuiltQuestion | None:
 
 
 def _part(said: Mapping[str, Any]) -> BuiltStatistic:
-    verb = {"count_units": "people", "count_distinct": "distinct"}.get(said["verb"], said["verb"])
+    verb = _FIELDS.get(said["verb"], said["verb"])
     if verb not in STATISTICS:
         raise KeyError(verb)
     return BuiltStatistic(verb, *map(str, said.get("given", ())))
@@ -298,13 +291,15 @@ def _statistic(item: exp.Expression, unit: str | None) -> BuiltStatistic | None:
             return None
         name = item.this.expressions[0].name
         return BuiltStatistic("people") if unit is None or name == unit else BuiltStatistic("distinct", name)
-    kind = _KINDS.get(type(item))
-    if kind is None or type(item.this) is not exp.Column:
+    called = isinstance(item, exp.AnonymousAggFunc)  # a registered statistic that no database has
+    kind = _KINDS.get(str(item.this).upper() if called else getattr(item, "sql_name", str)())
+    column = item.expressions[0] if called and len(item.expressions) == 1 else item.this
+    if kind is None or type(column) is not exp.Column:
         return None
     share = item.args.get("expression")
     if kind == "quantile":
-        return BuiltStatistic(kind, item.this.name, share.sql()) if isinstance(share, exp.Literal) and not share.is_string else None
-    return BuiltStatistic(kind, item.this.name)
+        return BuiltStatistic(kind, column.name, share.sql()) if isinstance(share, exp.Literal) and not share.is_string else None
+    return BuiltStatistic(kind, column.name)
 
 
 def _filters(condition: exp.Expression | None) -> tuple[list[BuiltFilter], str]:

@@ -127,8 +127,8 @@ def _word(facts: Mapping[str, Any]) -> str:
 def _groups(facts: Mapping[str, Any]) -> int | None:
     """How many groups the question has, cells of a counted column among them; 0 without, None if their number is private."""
     asked, cells = facts["question"], 1
-    counting = ("histogram", "top_k", "mode", "count_distinct")
-    counted = [said["column"] for said in asked["statistics"].values() if said["statistic"] in counting]
+    known = ((said, find(said["statistic"])) for said in asked["statistics"].values())
+    counted = [said["column"] for said, one in known if one is not None and one.cells]
     if not asked["by"] and not counted:
         return 0
     for name in [*asked["by"], *(counted[:1] if len(asked["statistics"]) == 1 else [])]:

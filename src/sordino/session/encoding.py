@@ -11,20 +11,13 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from sordino.schema.spelling import describe
-from sordino.statistics.column_mean import Means
-from sordino.statistics.column_mode import Mode
-from sordino.statistics.column_quantile import Quantiles
-from sordino.statistics.histograms import Histogram
-from sordino.statistics.port import Statistic
-from sordino.statistics.regression import Regression
-from sordino.statistics.row_count import PredicateCounts
+from sordino.statistics.port import Shape
 from sordino.summaries import Refused
 
 if TYPE_CHECKING:
     from sordino.session.release import Release
 
-__all__ = ["Shape", "columns", "decode", "encode", "join", "shape", "split"]
+__all__ = ["columns", "decode", "encode", "join", "split"]
 
 SIMPLE = frozenset((int, float, str, bool, type(None)))  # columns of these are JSON as they are, but for endless floats
 NESTED = frozenset((list, dict))
@@ -106,31 +99,6 @@ def join(answers: list[bytes]) -> bytes:
 def split(data: bytes) -> list[bytes]:
     """The answers of a batch, in the order they were asked."""
     return list(decode(data)["members"])
-
-
-Shape = dict[str, Any]  # {"columns": names} for vectors, {"cells": "key" | "bin", "count": name} for histograms, {"list": name} for top k
-
-
-def shape(label: str, statistic: Statistic) -> Shape | None:
-    """None for one value per group. Under its own label a vector has the names of its single statistics, otherwise label_part."""
-    own = label == statistic.label
-    match statistic:
-        case Means():
-            return {"columns": [f"mean({name})" if own else f"{label}_{name}" for name in statistic.columns]}
-        case Quantiles():
-            levels = [f"{float(q):g}" for q in statistic.levels]
-            return {"columns": [f"quantile({statistic.column}, {q})" if own else f"{label}_{q}" for q in levels]}
-        case PredicateCounts():
-            return {"columns": [f"count({describe(p)})" if own else f"{label}_{i}" for i, p in enumerate(statistic.predicates, 1)]}
-        case Regression():
-            return {"cells": "term", "count": "coefficient" if own else label}
-        case Histogram():
-            return {"cells": "key" if statistic.bins is None else "bin", "count": "count" if own else label}
-        case Mode() if statistic.counts:
-            return {"cells": "key", "count": "count" if own else label}
-        case Mode() if statistic.k > 1:
-            return {"list": label}
-    return None
 
 
 def columns(release: Release) -> dict[str, list[Any]]:

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from sordino.errors import SordinoError
 from sordino.statistics import Step
-from sordino.statistics.applied import Applied
-from sordino.statistics.column_mode import Mode
 from sordino.statistics.port import LEVEL
 
 if TYPE_CHECKING:
@@ -60,8 +58,7 @@ class Forecast:
 def span_of(query: Query, name: str, plan: Settled) -> float | None:
     """The public length of the range an average or quantile lies in; None for totals and keys."""
     asked = query.asked.statistics[name]
-    kind = asked.question().get("statistic")
-    if kind not in ("mean", "means", "quantile", "quantiles", "iqr", "std", "min", "max"):
+    if not asked.ranged:
         return None
     grids = [plan.context.columns[column].grid() for column in asked.columns]
     return max(grid.length(grid.width) for grid in grids)
@@ -130,7 +127,7 @@ class Outlook:
     @property
     def _own(self) -> bool:
         """Whether somebody's own statistic is asked, whose claims may still change."""
-        return any(isinstance(statistic, Applied) for statistic in self.query.asked.statistics.values())
+        return any(statistic.unsettled for statistic in self.query.asked.statistics.values())
 
     def _scaled(self, plan: Settled) -> tuple[Settled, float]:
         """The plan for a codebook's own number of rows where that is smaller than the table's, and what its errors are multiplied by."""
@@ -144,7 +141,7 @@ class Outlook:
     def drawn(self, name: str, plan: Settled, repeats: int, few: int) -> tuple[NDArray[np.float64], list[str]]:
         """Errors of simulated answers, of all groups and parts together, nan where there is no number; or the values they name."""
         assert self.twin is not None
-        if isinstance(self.query.asked.statistics[name], Mode):
+        if self.query.asked.statistics[name].naming:
             return np.empty(0), self.twin.named(plan, name, few)
         if plan.steps[name].width(self.rows) is not None and plan.steps[name].bar == "exact":  # noise of its own, on however many rows
             values, share = self.twin.values(plan, name, repeats, few), 1.0

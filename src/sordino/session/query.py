@@ -26,7 +26,7 @@ from sordino.schema.column import Column, shown
 from sordino.schema.expression import Predicate
 from sordino.schema.spelling import describe
 from sordino.session import private_limit
-from sordino.session.encoding import Shape, shape, split
+from sordino.session.encoding import split
 from sordino.session.execute import execute
 from sordino.session.improvement import combine, drawn_noise, half_width, second_price
 from sordino.session.older import older_answers, older_key
@@ -38,9 +38,8 @@ from sordino.session.settled import Settled, settle
 from sordino.session.verbs import TableVerbs
 from sordino.statistics import Answer, Statistic, Step, count, count_units, std
 from sordino.statistics import sum as total
-from sordino.statistics.applied import Applied
 from sordino.statistics.column_quantile import Position, as_confidence, as_interval
-from sordino.statistics.port import LEVEL
+from sordino.statistics.port import LEVEL, Shape
 from sordino.statistics.row_count import PredicateCounts, Present
 
 if TYPE_CHECKING:
@@ -165,7 +164,7 @@ class Query(TableVerbs):
             facts: dict[str, Any] = {"charged": self.charged, "words": self.words, "rows": rows, "weights": divided, "way": way}
             return replace(settle(self.table, self.labels, price, share, **facts), terms=(price, share, weights, way))
 
-        own = any(isinstance(statistic, Applied) for statistic in self.asked.statistics.values())
+        own = any(statistic.unsettled for statistic in self.asked.statistics.values())
         return made if own else lru_cache(SETTLED)(made)
 
     @cached_property
@@ -281,7 +280,7 @@ class Query(TableVerbs):
     @cached_property
     def shapes(self) -> dict[str, Shape]:
         """The columns of every answer, as the caller calls it."""
-        return {label: found for label, statistic in self.asked.statistics.items() if (found := shape(label, statistic))}
+        return {label: found for label, statistic in self.asked.statistics.items() if (found := statistic.shape(label))}
 
     @cached_property
     def charged(self) -> Asked:

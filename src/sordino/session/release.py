@@ -18,7 +18,7 @@ from sordino.session import derivation, encoding, ranges, sampling, view
 from sordino.session.about import about_release
 from sordino.session.card import Card, Paid, odds_sentence
 from sordino.session.encoding import decode, encode
-from sordino.statistics.port import LEVEL
+from sordino.statistics.port import LEVEL, Shape
 from sordino.summaries import Refused
 
 __all__ = ["Paid", "Release", "as_level", "member_of", "price_of"]
@@ -40,7 +40,7 @@ class Release:
     card: Card = field(default_factory=Card)
     rank_bars: dict[str, tuple[float, float]] = field(default_factory=dict)  # per statistic with a rank bar; the same in every group
     raw: dict[str, list[Any]] = field(default_factory=dict)  # the drawn numbers, so that another level of the interval costs nothing
-    shapes: dict[str, encoding.Shape] = field(default_factory=dict)
+    shapes: dict[str, Shape] = field(default_factory=dict)
     drawn: dict[str, dict[str, Any]] = field(default_factory=dict)  # per statistic with drawn ends: their level and kind, and its point
     split: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)  # of several statistics: price and bar of each
     recalled: bool = field(default=False, compare=False)
@@ -283,7 +283,7 @@ class Release:
             return replace(self, canonical=True).under({now[0]: known[0]}, self.shapes)
         return self
 
-    def under(self, labels: Mapping[str, str], shapes: Mapping[str, encoding.Shape], *, canonical: bool = False) -> Release:
+    def under(self, labels: Mapping[str, str], shapes: Mapping[str, Shape], *, canonical: bool = False) -> Release:
         """The same release with its answers called by these labels (each for a canonical one), in their order; free."""
         if not self.canonical or set(labels.values()) != set(self.names):
             return self

@@ -24,7 +24,6 @@ from sordino.statistics.column_mean import Mean
 from sordino.statistics.column_quantile import Quantile, Quantiles
 from sordino.statistics.reach import grid_of
 from sordino.statistics.regression import Regression
-from sordino.statistics.robust import MEstimate, Trimmed
 from sordino.statistics.row_count import Count
 from sordino.summaries.array_table import ArrayColumn, ArrayTable
 from sordino.summaries.totals import Item
@@ -113,8 +112,7 @@ def simulated(release: Release) -> tuple[Floats, tuple[float, float]]:
     """
     query, name = release.query, release.names[0]
     asked = None if query is None else query.asked.statistics.get(name)
-    known = (Count, Mean, MEstimate, Quantile, Quantiles, Trimmed)
-    if not isinstance(asked, known) or len(release.names) != 1 or release.grouped or release.refused:
+    if asked is None or not asked.sampled or len(release.names) != 1 or release.grouped or release.refused:
         what = "this release has no total interval."
         raise QueryError("SRD-105", what, "Ask a table for one count, mean, centre, quantile or regression, without groups.")
     if query.unit.max_rows > 1:

@@ -28,13 +28,12 @@ from sordino.schema.column import shown
 from sordino.schema.frame import Frame
 from sordino.schema.spelling import spell
 from sordino.session.card import NOT_LOCAL, Card, assumption, claim
-from sordino.session.encoding import Shape, shape
 from sordino.session.release import Paid, Release
 from sordino.statistics import Answer, Context, Plan, Step, plan_steps
 from sordino.statistics.budget_split import THRIFTY
 from sordino.statistics.ends import IntervalStep
 from sordino.statistics.grouping_sets import SetsStep
-from sordino.statistics.port import Groups
+from sordino.statistics.port import Groups, Shape
 from sordino.summaries import Draw
 from sordino.summaries.array_table import ArrayColumn, ArrayTable
 from sordino.summaries.moment import Gradient, Gram, Lengths, Outer
@@ -294,7 +293,7 @@ def settle(
     who |= {"limit drawn": asked.narrowing.drawn} if asked.narrowing.drawn else {}
     said = {**words, "statistics": {name: asked.statistics[label].question() for label, name in labels.sealed.items()}}
     facts = {"dataset": table.dataset, "version": table.version, "table": table.name, "privacy unit": who, "question": said}
-    shapes = {name: found for label, name in labels.sealed.items() if (found := shape(name, asked.statistics[label]))}
+    shapes = {name: found for label, name in labels.sealed.items() if (found := asked.statistics[label].shape(name))}
     names = tuple(label for label in labels.canonical if label in asked.statistics)
     if not table.local:
         facts["rows"] = NOT_LOCAL

@@ -187,7 +187,7 @@ class TableVerbs(Verbs["Query"]):
     if not TYPE_CHECKING:  # a name that is not there is an error to a type checker too
 
         def __getattr__(self, name: str) -> Any:
-            if is_verb(name):
+            if is_verb(name) and name not in ELSEWHERE:
                 return partial(self.ask, name)
             raise elsewhere(type(self).__name__, name)
 

@@ -159,6 +159,7 @@ class Applied(Plain):
     propose: Fraction | None = None
     otherwise: str = "refuse"
     first: int = 0
+    unsettled = True
 
     def __post_init__(self) -> None:
         if not isinstance(self.custom, Custom):

@@ -22,7 +22,7 @@ from sordino.statistics.known import Known
 from sordino.statistics.mean_two_stage import StagedStep
 from sordino.statistics.middle import MiddleStep
 from sordino.statistics.moments import BITS, Halves, halve, read_off, share_of
-from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Priced, Ways
+from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Priced, Shape, Ways
 from sordino.statistics.reach import Reach, length_grid, public_size, read_totals, root_up
 from sordino.statistics.registry import Sealed, registered
 from sordino.statistics.robust import MIDDLE_WAYS
@@ -46,6 +46,7 @@ class Mean(Plain):
     column: str
     method: str = "auto"
     unbounded: bool = False
+    ranged = sampled = True
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
@@ -199,6 +200,7 @@ class Means(Plain):
     """The means of several columns as one vector: one price, and Gaussian noise from the number of columns where it is quieter."""
 
     columns: tuple[str, ...]
+    ranged = True
 
     def __post_init__(self) -> None:
         if not self.columns or len(set(self.columns)) != len(self.columns):
@@ -208,6 +210,9 @@ class Means(Plain):
     def label(self) -> str:
         named = self.columns if len(self.columns) <= 6 else (*self.columns[:3], f"{len(self.columns) - 4} more", self.columns[-1])
         return f"means({', '.join(named)})"
+
+    def shape(self, label: str) -> Shape:
+        return {"columns": [f"mean({name})" if label == self.label else f"{label}_{name}" for name in self.columns]}
 
     def question(self) -> dict[str, Any]:
         return {"statistic": "means", "columns": list(self.columns)}

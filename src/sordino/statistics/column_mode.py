@@ -21,7 +21,7 @@ from sordino.mechanisms.selection import Selection
 from sordino.mechanisms.stable_mode import StableMode
 from sordino.privacy.certificate import Part
 from sordino.schema.column import Column
-from sordino.statistics.port import Answer, Context, Counted, Groups, NoInterval, Plain, Step, Ways
+from sordino.statistics.port import Answer, Context, Counted, Groups, NoInterval, Plain, Shape, Step, Ways
 from sordino.statistics.reach import ReachPrice, column_of, per_group, read_cells, tally
 from sordino.statistics.registry import Sealed, registered
 from sordino.statistics.top_counts import COUNTS_SHARE, ORDER_SHARE, CountedTopStep
@@ -140,6 +140,7 @@ class Mode(Plain):
     k: int = 1
     columns: tuple[str, ...] = ()
     counts: bool = False
+    naming = True
 
     def __post_init__(self) -> None:
         if not isinstance(self.counts, bool):
@@ -157,6 +158,11 @@ class Mode(Plain):
 
     def counted(self, context: Context) -> Counted:
         return Counted(self.column, public_values(column_of(context, self.column)))
+
+    def shape(self, label: str) -> Shape | None:
+        if self.counts:
+            return {"cells": "key", "count": "count" if label == self.label else label}
+        return {"list": label} if self.k > 1 else None
 
     def question(self) -> dict[str, Any]:
         return {"statistic": "top_k", "column": self.column, "k": self.k, **({"counts": True} if self.counts else {})}
@@ -208,7 +214,7 @@ def _about(sealed: Sealed) -> str:
 
 
 @registered(
-    about=_about, sql=("MODE",), together=True, menu=(12, "most frequent value"),
+    about=_about, cells=True, sql=("MODE",), together=True, menu=(12, "most frequent value"),
     examples=(("", ("sex",), {}), (" of private keys", ("zip",), {})),
 )  # fmt: skip
 def mode(column: str) -> Mode:
@@ -218,6 +224,7 @@ def mode(column: str) -> Mode:
 
 @registered(
     about=_about,
+    cells=True,
     examples=(
         ("", ("job", 2), {}),
         (" of private keys", ("zip", 1), {}),

@@ -14,7 +14,7 @@ from sordino.errors import QueryError
 from sordino.privacy.number import exact
 from sordino.statistics.ends import IntervalStep, with_interval
 from sordino.statistics.fitted import FITTED, FittedStep
-from sordino.statistics.port import Context, Plain, Ways
+from sordino.statistics.port import Context, Plain, Shape, Ways
 from sordino.statistics.ranks import SPELT, RankStep, several
 from sordino.statistics.registry import Sealed, registered
 
@@ -80,7 +80,7 @@ class Position(Plain):
     private: bool = field(default=False, kw_only=True)
     interval: str | None = field(default="noise", kw_only=True)
     level: Fraction = field(default=LEVEL, kw_only=True)
-    unbounded = True
+    unbounded = ranged = sampled = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "interval", as_interval(self.interval))
@@ -150,6 +150,10 @@ class Quantiles(Position):
         listed = said if len(said) <= SPELT else [*said[:2], f"... {len(said)} levels ...", said[-1]]
         return f"quantiles({self.column}, {', '.join(listed)})"
 
+    def shape(self, label: str) -> Shape:
+        levels, own = [f"{float(q):g}" for q in self.levels], label == self.label
+        return {"columns": [f"quantile({self.column}, {q})" if own else f"{label}_{q}" for q in levels]}
+
     def question(self) -> dict[str, Any]:
         return {"statistic": "quantiles", "column": self.column, "q": [str(q) for q in self.levels], **super().question()}
 
@@ -203,7 +207,7 @@ class InterquartileRange(Plain):
     column: str
     private: bool = False
     weight = 2
-    unbounded = True
+    unbounded = ranged = True
 
     @property
     def label(self) -> str:

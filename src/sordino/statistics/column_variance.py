@@ -224,6 +224,10 @@ class Variance(Plain):
     def columns(self) -> tuple[str, ...]:
         return (self.column,)
 
+    @property
+    def ranged(self) -> bool:
+        return self.kind == "std"
+
     def question(self) -> dict[str, Any]:
         return {"statistic": self.kind, "column": self.column}
 

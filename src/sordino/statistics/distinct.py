@@ -87,8 +87,8 @@ def _listable(column: Column) -> Column:
 
 
 @registered(
-    about="the number of different values of {of}", sql=("COUNT(DISTINCT {})",), together=True, menu=(3, "number of different values"),
-    examples=(("", ("zip",), {}), (" of whole numbers", ("age",), {})),
+    about="the number of different values of {of}", cells=True, sql=("COUNT(DISTINCT {})",), together=True,
+    menu=(3, "number of different values"), examples=(("", ("zip",), {}), (" of whole numbers", ("age",), {})),
 )  # fmt: skip
 def count_distinct(column: str) -> CountDistinct:
     """How many different values a column has, each person covering at most as many as they may be in groups."""

@@ -74,6 +74,7 @@ class Extreme(Plain):
     column: str
     upper: bool
     way = "exponential"
+    ranged = True
 
     @property
     def kind(self) -> str:

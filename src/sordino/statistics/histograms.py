@@ -18,7 +18,7 @@ from sordino.privacy.relation import Limits, Relation
 from sordino.schema.column import shown
 from sordino.statistics.added import AddedGaussian, discrete_radius, gaussian_radius
 from sordino.statistics.column_mode import public_values, refuse_private_groups
-from sordino.statistics.port import LEVEL, Answer, Context, Counted, Groups, Plain, Priced, Step, Ways
+from sordino.statistics.port import LEVEL, Answer, Context, Counted, Groups, Plain, Priced, Shape, Step, Ways
 from sordino.statistics.ranges import LEAST_BINS, MOST_BINS, BinNoise, RangesStep, coefficients
 from sordino.statistics.reach import column_of, grid_of, read_cells, root_up, tally
 from sordino.statistics.registry import Sealed, registered
@@ -155,6 +155,9 @@ class Histogram(Plain):
             return Counted(self.column, tuple(range(len(edges) - 1)), edges)
         return Counted(self.column, self.keys if self.keys is not None else public_values(column_of(context, self.column)))
 
+    def shape(self, label: str) -> Shape:
+        return {"cells": "key" if self.bins is None else "bin", "count": "count" if label == self.label else label}
+
     def question(self) -> dict[str, Any]:
         bins = [str(b) for b in self.bins] if isinstance(self.bins, tuple) else self.bins
         keys = None if self.keys is None else [str(key) for key in self.keys]
@@ -206,7 +209,7 @@ def _about(sealed: Sealed) -> str:
 
 
 @registered(
-    about=_about, menu=(13, "histogram"),
+    about=_about, cells=True, menu=(13, "histogram"),
     examples=(
         ("", ("sex",), {}), (" of private keys", ("zip",), {}), (" of given keys", ("zip",), {"keys": ["z0", "z9"]}),
         (" of bins", ("income",), {"bins": 4}), (" of edges", ("age",), {"bins": [0, 18, 65, 120]}),

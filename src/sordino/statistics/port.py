@@ -14,10 +14,13 @@ from sordino.privacy.relation import Limits, PrivacyUnit
 from sordino.schema.column import Column
 from sordino.summaries import Ask, Draw
 
-__all__ = ["LEVEL", "Answer", "Context", "Counted", "Groups", "NoForecast", "NoInterval", "Plain", "Priced", "Statistic", "Step", "Ways"]
+__all__ = [
+    "LEVEL", "Answer", "Context", "Counted", "Groups", "NoForecast", "NoInterval", "Plain", "Priced", "Shape", "Statistic", "Step", "Ways",
+]  # fmt: skip
 
 LEVEL = 0.95
 Groups = tuple[tuple[Any, ...], ...] | None
+Shape = dict[str, Any]  # {"columns": names} for vectors, {"cells": "key" | "bin", "count": name} for histograms, {"list": name} for top k
 
 
 @dataclass(frozen=True)
@@ -195,6 +198,15 @@ class Statistic(Protocol):
     def derived(self) -> tuple[Column, ...]: ...  # columns it computes from those declared
     @property
     def without_delta(self) -> tuple[str, str] | None: ...  # what to say, and to do, where it needs a delta and there is none
+    @property
+    def ranged(self) -> bool: ...  # whether its answer lies in the public range of its columns
+    @property
+    def sampled(self) -> bool: ...  # whether its rows can be simulated as a sample of a population
+    @property
+    def naming(self) -> bool: ...  # whether its answer names values of the column
+    @property
+    def unsettled(self) -> bool: ...  # whether what it claims may still change: it is somebody's own
+    def shape(self, label: str) -> Shape | None: ...  # its columns in a table of answers; None for one value per group
     def counted(self, context: Context) -> Counted | None: ...  # the frame it wants instead of the query's own
     def question(self) -> dict[str, Any]: ...  # its part of the recall key: name and parameters, JSON-ready
     def needs_delta(self, context: Context) -> bool: ...  # an offered delta may be used even when none is needed
@@ -213,6 +225,16 @@ class Plain:
     way: str = ""
     predicates: tuple[Any, ...] = ()
     weight: int = 1
+    sampled: bool = False
+    naming: bool = False
+    unsettled: bool = False
+
+    @property
+    def ranged(self) -> bool:
+        return False
+
+    def shape(self, label: str) -> Shape | None:
+        return None
 
     @property
     def unbounded(self) -> bool:

@@ -50,9 +50,11 @@ class Registered:
     verb: bool = True  # whether a table has it as a verb
     remote: bool = True  # whether its parameters can be sent
     together: bool = False  # whether it can be sent as one of several
+    cells: bool = False  # whether the values of its column are groups
     adds: bool = False  # whether it adds values up, which dates do not allow
     menu: tuple[int, str] | None = None  # place and words in the builder of the server's page
     examples: tuple[Example, ...] = ()
+    exact: Callable[[Any], Any] | None = None  # the number of an array of values, where intervals are tried on rows one owns
 
     @cached_property
     def needed(self) -> tuple[str, ...]:

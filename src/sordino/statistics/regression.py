@@ -34,7 +34,7 @@ from sordino.schema.expression import canonical
 from sordino.schema.spelling import spell
 from sordino.sensitivity.location import read_bounded
 from sordino.statistics.custom import fingerprint
-from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Priced, Ways
+from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Priced, Shape, Ways
 from sordino.statistics.reach import Reach
 from sordino.statistics.registry import Sealed, registered
 from sordino.statistics.regression_formula import Coefficient, Formula, parse
@@ -301,6 +301,9 @@ class Regression(Plain):
     def derived(self) -> tuple[Column, ...]:
         """The columns a formula makes: they join the declared ones of the question."""
         return self.formula.derived
+
+    def shape(self, label: str) -> Shape:
+        return {"cells": "term", "count": "coefficient" if label == self.label else label}
 
     def question(self) -> dict[str, Any]:
         names = [part.name for part in self.formula.parts]

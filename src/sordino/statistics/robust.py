@@ -44,6 +44,7 @@ class Trimmed(Plain):
     column: str
     trim: Fraction = Fraction(1, 10)
     winsorized: bool = False
+    sampled = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "trim", exact(self.trim, "trim"))
@@ -247,6 +248,7 @@ class MEstimate(Plain):
     column: str
     psi: str | Callable[[float], float] = "huber"
     scale: Fraction | None = None
+    sampled = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", None if self.scale is None else as_positive(self.scale, "scale"))

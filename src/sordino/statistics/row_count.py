@@ -22,8 +22,9 @@ from sordino.privacy.certificate import Part
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import shown
 from sordino.schema.expression import Expression, IsNull, Name, Not, Predicate, canonical
+from sordino.schema.spelling import describe
 from sordino.statistics.added import AddedGaussian, TotalNoise, quieter
-from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Priced, Ways
+from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Priced, Shape, Ways
 from sordino.statistics.reach import Reach, read_totals
 from sordino.statistics.registry import registered
 from sordino.summaries import Ask, Draw
@@ -78,6 +79,7 @@ class Count(Plain):
     """
 
     label = "count"
+    sampled = True
     columns: tuple[str, ...] = ()
 
     def question(self) -> dict[str, Any]:
@@ -251,6 +253,10 @@ class PredicateCounts(Plain):
     @property
     def label(self) -> str:
         return f"counts({len(self.predicates)})"
+
+    def shape(self, label: str) -> Shape:
+        own = label == self.label
+        return {"columns": [f"count({describe(p)})" if own else f"{label}_{i}" for i, p in enumerate(self.predicates, 1)]}
 
     def question(self) -> dict[str, Any]:
         return {"statistic": "counts", "predicates": [canonical(p) for p in self.predicates]}
