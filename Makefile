@@ -37,8 +37,7 @@ check: $(STAMP)  ## lint, types, layers
 test: check  ## everything CI runs
 	@command -v chromium >/dev/null || ./tools/apt chromium
 	@command -v psql >/dev/null && ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || ./tools/apt postgresql
-	@$(BIN)/python -m pytest -n 2 --ignore=tests/spark
-	@$(BIN)/python -m pytest tests/spark
+	@$(BIN)/python tools/tests.py
 
 matrix:  ## the tests on every supported Python this machine has
 	@./tools/matrix
@@ -46,7 +45,7 @@ matrix:  ## the tests on every supported Python this machine has
 audit: $(STAMP)  ## every mechanism and question against hostile neighbours, every interval on real tables; writes docs/audit.md, docs/accuracy.md
 	@$(BIN)/python -m sordino.lab.campaign --page docs/audit.md
 	@$(BIN)/python bench/coverage.py --write --strangers 3
-	@SORDINO_AUDIT=full $(BIN)/python -m pytest tests/lab/test_conformance.py tests/lab/test_planted.py tests/models/test_privacy.py tests/browser/test_course.py -n 2
+	@SORDINO_AUDIT=full $(BIN)/python -m pytest tests/lab/test_conformance.py tests/lab/test_planted.py tests/models/test_privacy.py tests/session/test_replay.py tests/browser/test_course.py -n 2
 
 bench: $(STAMP)  ## speed and accuracy as ratios, and the peers beside us; an hour, and up to four more the first time
 	@$(BIN)/python bench/everything.py
