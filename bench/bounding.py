@@ -109,6 +109,8 @@ def main() -> int:
     missed = [name for name in (first, last) if found.get(name, 0) > FEW]
     if len(sizes) > 1 and first in found:
         found["growth of few"] = found[last] / found[first]
+        alone = [found[f"{rows:,} rows, one aggregate by person"] for rows in (sizes[0], sizes[-1])]
+        found["growth of one aggregate by person"] = alone[1] / alone[0]  # whoever bounds must count the rows of each person
         missed += ["growth of few"] * (found["growth of few"] > GROWTH)
     for name in (f"{rows:,} rows, many" for rows in sizes):
         slower = name in found and found[name] > 1.05 * found[f"{name}, everybody ranked"]  # a twentieth is within what runs differ by
