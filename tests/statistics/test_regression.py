@@ -284,6 +284,23 @@ def test_without_a_delta_least_squares_and_logistic_regression_are_drawn_with_la
         assert held.budget.spent == 2
 
 
+def test_zeros_and_ones_are_two_classes_and_other_numbers_none():
+    x = np.arange(400) % 40
+    rows = {"x": x, "y": [int(3 * i % 40 < v) if i % 50 else 7 for i, v in enumerate(x)]}
+    facts = {"bounds": {"x": (0, 40)}, "budget": sd.Budget(epsilon=1000, delta=1e-3), "ledger": ":memory:"}
+    with sd.table(rows, columns={"y": {"type": "int", "bounds": (0, 1)}}, **facts) as held:
+        numbers = held.logistic("y ~ x").release(epsilon=200, delta=1e-4).value
+    kept = {name: [v for v, y in zip(values, rows["y"], strict=True) if y < 2] for name, values in rows.items()}
+    with sd.table(kept, columns={"y": "bool"}, **facts) as held:
+        truths = held.logistic("y ~ x").release(epsilon=200, delta=1e-4).value
+    assert numbers["x"] == pytest.approx(truths["x"], abs=0.01)
+    with (
+        sd.table(rows, columns={"y": {"type": "int", "bounds": (0, 9)}}, **facts) as held,
+        pytest.raises(QueryError, match="0 and 1 are read so"),
+    ):
+        held.logistic("y ~ x").release(epsilon=1)
+
+
 def test_a_logistic_regression_takes_the_delta_it_is_offered():
     with table(town(200)) as held:
         assert held.regress("hi ~ age", loss="logistic").release(epsilon=1).cost.delta > 0

@@ -110,15 +110,15 @@ class FormulaReader:
         if match is None or match[1] or match[4]:
             raise QueryError("SRD-208", f"{shown(piece.strip())} cannot be predicted.", "Name a bool, or a column with public keys.")
         column = self._column(match[2] or match[3])
-        keys = (False, True) if column.type == "bool" and column.keys is None else [k for k in column.keys or () if k is not None]
-        if column.type not in ("bool", "cat") or len(keys) < 2:
-            fix = 'Declare it as "bool", or as text with two public keys or more.'
+        keys = _classes(column)
+        if len(keys) < 2:
+            fix = 'Declare it as "bool" (0 and 1 are read so), as "int" within (0, 1), or with two public keys or more.'
             raise QueryError("SRD-203", f"column {shown(column.name)} has no two public classes.", fix)
         if len(keys) > MOST:
             raise QueryError("SRD-203", f"column {shown(column.name)} has {len(keys)} public classes.", f"Declare at most {MOST} of them.")
         self.keyed[column.name] = column
         if len(keys) > 2:
-            return Coefficient(column.name, column.name, classes=tuple(keys))
+            return Coefficient(column.name, column.name, classes=keys)
         return Coefficient(column.name, column.name, keys[1], Compare("=", Name(column.name), Literal(keys[1])))
 
     def parts(self, piece: str) -> list[Coefficient]:
@@ -234,5 +234,13 @@ def _split(text: str, sign: str) -> list[str]:
 
 def _known(column: Column) -> Predicate:
     """The column holds one of its public keys, so a row without one drops out instead of counting as the first."""
-    keys = (False, True) if column.type == "bool" and column.keys is None else column.keys
-    return In(Name(column.name), tuple(Literal(key) for key in keys or () if key is not None))
+    return In(Name(column.name), tuple(Literal(key) for key in _classes(column)))
+
+
+def _classes(column: Column) -> tuple[Any, ...]:
+    """The public values of a column: its keys, or the two of a bool, or of whole numbers within (0, 1)."""
+    if column.keys is None and column.type == "bool":
+        return (False, True)
+    if column.keys is None and column.type == "int" and column.bounds == (0, 1):
+        return (0, 1)
+    return tuple(key for key in column.keys or () if key is not None)
