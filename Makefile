@@ -7,7 +7,7 @@ CORE := $(VENV)/.core
 STAMP := $(VENV)/.installed
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo test check matrix audit bench soak docs clean
+.PHONY: help demo test check coverage matrix audit bench soak docs clean
 
 help:  ## what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -38,6 +38,10 @@ test: check  ## everything CI runs
 	@command -v chromium >/dev/null || ./tools/apt chromium
 	@command -v psql >/dev/null && ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || ./tools/apt postgresql
 	@$(BIN)/python tools/tests.py
+
+coverage: $(STAMP)  ## which lines the tests run; half an hour, the figure is in the README
+	@mkdir -p build/coverage
+	@$(BIN)/python tools/line_coverage.py
 
 matrix:  ## the tests on every supported Python this machine has
 	@./tools/matrix
