@@ -37,7 +37,7 @@ check: $(STAMP)  ## lint, types, layers
 test: check  ## everything CI runs
 	@command -v chromium >/dev/null || ./tools/apt chromium
 	@command -v psql >/dev/null && ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || ./tools/apt postgresql
-	@$(BIN)/python tools/tests.py
+	@$(BIN)/python tools/run_tests.py
 
 coverage: $(STAMP)  ## which lines the tests run; half an hour, the figure is in the README
 	@mkdir -p build/coverage

@@ -1,6 +1,6 @@
 """All tests: those of Spark share one session and one process, and run beside the others; what they said is shown when those are done.
 
-python tools/tests.py
+python tools/run_tests.py
 """
 
 from __future__ import annotations
