@@ -67,7 +67,7 @@ class Talk:
     cap: int = CAP
     rules: Mapping[Clique, NDArray[np.bool_]] = field(default_factory=dict)  # forbidden fine cells
 
-    def run(self, ask: Ask, draw: Draw, effort: Effort = Effort(), progress: Progress = lambda done: None) -> Outcome:  # noqa: B008
+    def run(self, ask: Ask, draw: Draw, effort: Effort = Effort(), progress: Progress = lambda done: None) -> Outcome:
         """Every request depends on public facts and on values drawn before it."""
         first = self._first(ask, draw)
         sigma = float(self.schedule.first)
