@@ -11,7 +11,6 @@ import typer
 
 from sordino.cli.console import USAGE, door
 from sordino.errors import QueryError
-from sordino.session.share_preview import bar
 
 __all__ = ["share"]
 
@@ -43,6 +42,8 @@ def share(
         raise QueryError("SRD-103", f"{str(output)!r} is no .parquet or .csv file.", "Name one, such as --output shared.parquet.")
     if epsilon is not None and output is None:
         raise QueryError("SRD-103", "there is no place for the table.", "Name it: --output shared.parquet. Nothing was spent.")
+    from sordino.session.share_preview import bar
+
     with door.opened() as data:
         name = table if table is not None else next(iter(data.tables))
         if name not in data.tables or (table is None and len(data.tables) != 1):
