@@ -49,7 +49,8 @@ def run(python: Path, words: list[str], limit: float) -> Ran:
     megabytes = peak[0] / 1e6
     if process.returncode == 0 and out.strip():
         return Ran(json.loads(out.strip().splitlines()[-1]), seconds, megabytes)
-    return Ran(None, seconds, megabytes, last_line(err) if err else f"did not end within {limit:.0f} s")
+    late = "used up its processor time" if process.returncode == -signal.SIGXCPU else f"did not end within {limit:.0f} s"
+    return Ran(None, seconds, megabytes, last_line(err) if err else late)
 
 
 def _watch(process: subprocess.Popen[str], peak: list[int]) -> None:

@@ -5,6 +5,7 @@ import re
 import sys
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -144,3 +145,39 @@ def test_a_statistic_that_is_sent_together_is_sent_whole():
 def test_two_files_cannot_have_one_name(worked):
     with pytest.raises(QueryError, match="registered already"):
         registry.registered("median", about="another")(worked.decile_range)
+    with pytest.raises(QueryError, match="registered already"):
+        registry.registered("corr", about="another")(partial(statistics.second_moment.Pair, "covar_pop"))
+    with pytest.raises(QueryError, match="AVG asks for 'mean' already"):
+        registry.registered("aaa", about="another", sql=("AVG",))(worked.DecileRange)
+    for word in ("share", "sql", "release"):
+        with pytest.raises(QueryError, match="a word of tables"):
+            registry.registered(word, about="another")(worked.DecileRange)
+    table, query = sd.session.table.Table, sd.session.query.Query
+    beside = {name for kind in (TableVerbs, table, query) for name in dir(kind) if not name.startswith("_")} - set(statistics.catalog())
+    assert {name for name in beside if name in vars(TableVerbs)} <= registry.RESERVED
+    assert registry.RESERVED & set(statistics.catalog()) <= {"gram", "row_limit"}
+
+
+def test_a_statistic_from_elsewhere_has_its_own_name_in_its_question(worked, table):
+    @dataclass(frozen=True)
+    class Quiet(worked.DecileRange):  # type: ignore[name-defined,misc]
+        def question(self):
+            return {"statistic": "quantile", "column": self.column, "q": "1/2"}
+
+    def quiet(column):
+        return Quiet(column)
+
+    made = registry.registered("quiet", about="{of}")(quiet)
+    with pytest.raises(QueryError, match="the question of 'quiet' is called 'quantile'"):
+        made("cost")
+    with pytest.raises(QueryError, match="is called 'quantile'"):
+        table.ask("quiet", "cost")
+
+
+def test_odd_words_of_a_function_of_ones_own_are_refused_for_nothing(worked, table):
+    asked = table.sql("SELECT DECILE_RANGE(cost) FILTER (WHERE cost >= 0) AS d FROM t")
+    assert "decile" in asked.release(epsilon=5).about
+    for odd in ("DECILE_RANGE('cost')", "DECILE_RANGE(1)", "DECILE_RANGE()", "DECILE_RANGE(cost, 'x')", "REGR_SLOPE(cost)", "CORR(cost)"):
+        with pytest.raises(QueryError) as refused:
+            table.sql(f"SELECT {odd} AS d FROM t").release(epsilon=1)
+        assert not any(word in str(refused.value) for word in ("KeyError", "AttributeError", "Fraction(")), odd

@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 from sordino.engines.array import text_array
-from sordino.errors import QueryError
+from sordino.errors import not_installed
 from sordino.lab.awkward_frames import DERIVED, JOINED, SOLO
 from sordino.lab.awkward_tables import AGE, CITY, COLUMNS, FRAMES, INF, NAN, PERSON, awkward, person
 from sordino.privacy.relation import PrivacyUnit
@@ -43,8 +43,8 @@ def arrow() -> Any:
     """pyarrow, in which every case is stored, or what to install."""
     try:
         import pyarrow
-    except ImportError:
-        raise QueryError("SRD-106", "the awkward tables need pyarrow.", 'Install it with pip install "sordino[spark]".') from None
+    except ImportError as error:
+        raise (not_installed(error) or error) from None
     return pyarrow
 
 

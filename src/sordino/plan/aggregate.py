@@ -30,6 +30,12 @@ def registered_as(node: exp.Expr) -> Registered | None:
     return next((one for one in statistics.catalog().values() if wanted.intersection(one.sql)), None)
 
 
+def _addable(found: Registered, column: Column | None) -> None:
+    if found.adds and column is not None and column.type in ("date", "timestamp"):
+        what = f"{shown(column.name)} is of type {column.type} and cannot be added."
+        raise QueryError("SRD-203", what, "Ask for MEDIAN, QUANTILE_CONT, MIN or MAX, or subtract another date from it.")
+
+
 @dataclass(frozen=True)
 class Aggregates:
     """Reads aggregates over what `expressions` reads; `unit` is the column that identifies people. New columns are left in `columns`."""
@@ -72,14 +78,19 @@ class Aggregates:
         if type(node) is exp.AnonymousAggFunc:
             allow(node, "this", "expressions")
             parts, constants = node.expressions, [constant_of(part) for part in node.expressions]
-            return found.make(*(self._column(p).name if c is None else c for p, c in zip(parts, constants, strict=True)))  # type: ignore[no-any-return]
+            if not parts or constants[0] is not None or any(isinstance(constant, str) for constant in constants):
+                refuse(f"{str(node.this).upper()} of {'nothing' if not parts else 'a constant'}", "Name a column, without single quotes.")
+            columns = [None if constant is not None else self._column(part) for part, constant in zip(parts, constants, strict=True)]
+            _addable(found, columns[0])
+            return found.make(*(c if x is None else x.name for x, c in zip(columns, constants, strict=True)))  # type: ignore[no-any-return]
         allow(node, *(("this",) if len(found.needed) == 1 else ("this", "expression")))
         if node.args.get("this") is None:
             refuse(f"{type(node).__name__.upper()} of nothing", "Name a column.")
-        columns = [self._column(node.args[word]) for word in ("this", "expression")[: len(found.needed)]]
-        if found.adds and columns[0].type in ("date", "timestamp"):
-            what = f"{shown(columns[0].name)} is of type {columns[0].type} and cannot be added."
-            raise QueryError("SRD-203", what, "Ask for MEDIAN, QUANTILE_CONT, MIN or MAX, or subtract another date from it.")
+        given = [node.args.get(word) for word in ("this", "expression")[: len(found.needed)]]
+        if None in given:
+            refuse(f"{type(node).__name__.upper()} of one column", "Name two columns.")
+        columns = [self._column(part) for part in given]
+        _addable(found, columns[0])
         return found.make(*(column.name for column in columns))  # type: ignore[no-any-return]
 
     def _column(self, node: exp.Expr) -> Column:

@@ -50,6 +50,9 @@ def _filter(node: exp.Expr) -> exp.Expr:
     if type(inner) is exp.Count and (inner.args.get("this") is None or type(inner.this) is exp.Star):
         return exp.Count(this=_when(test, exp.Literal.number(1)), big_int=True)
     made = inner.copy()
+    if type(inner) is exp.AnonymousAggFunc:  # its name is where others have their column
+        made.set("expressions", [_when(test, part) if i == 0 else part for i, part in enumerate(made.expressions)])
+        return made
     if type(inner.this) is exp.Distinct:
         made.this.set("expressions", [_when(test, item) for item in inner.this.expressions])
         return made

@@ -166,7 +166,10 @@ def _made(table: Any, call: CallBody) -> Query:
         if call.ask.named.get("method") == "objective":
             why = "how long its minimum takes depends on the rows, and answers here leave at public times"
             raise QueryError("SRD-208", f'method="objective" is for the library: {why}.', "Leave method= out.")
-        found: Query = getattr(table, call.ask.verb)(*map(_plain, call.ask.given), **{n: _plain(v) for n, v in call.ask.named.items()})
+        given, named = [_plain(value) for value in call.ask.given], {n: _plain(v) for n, v in call.ask.named.items()}
+        found: Query = (
+            getattr(table, call.ask.verb)(*given, **named) if call.ask.verb in BESIDE else table.ask(call.ask.verb, *given, **named)
+        )
         return found
     parts: Mapping[str, CallPart] = call.agg or {}
     several: Query = table.agg(**{name: make(part.verb, *map(_plain, part.given)) for name, part in parts.items()})

@@ -14,7 +14,7 @@ from sordino.schema.column import Column
 from sordino.schema.expression import Predicate
 from sordino.statistics import Statistic
 from sordino.statistics.custom import Custom
-from sordino.statistics.registry import is_verb
+from sordino.statistics.registry import find, is_verb
 
 if TYPE_CHECKING:
     from sordino.session.comparison import Comparison
@@ -39,7 +39,8 @@ class Verbs(Generic[Q]):
 
     def ask(self, verb: str, *given: Any, **named: Any) -> Q:
         """Any registered statistic by its name, as `people.ask("median", "cost")`: also one that has no method here."""
-        typed = getattr(type(self), verb, None) if is_verb(verb) else None
+        known = find(verb) if is_verb(verb) else None
+        typed = getattr(type(self), verb, None) if known is not None and known.own else None
         if typed is not None:
             found: Q = typed(self, *given, **named)
             return found

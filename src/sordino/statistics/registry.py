@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial, wraps
 from types import FunctionType
 from typing import Any, TypeVar
 
 from sordino.errors import QueryError, builds
 
-__all__ = ["Registered", "Sealed", "catalog", "find", "is_verb", "make", "registered"]
+__all__ = ["RESERVED", "Registered", "Sealed", "catalog", "find", "is_verb", "make", "registered"]
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,12 @@ class Registered:
     menu: tuple[int, str] | None = None  # place and words in the builder of the server's page
     examples: tuple[Example, ...] = ()
     exact: Callable[[Any], Any] | None = None  # the number of an array of values, where intervals are tried on rows one owns
+    origin: tuple[Any, ...] = ()  # the function it stands on: module, name and what is filled in beforehand
+
+    @property
+    def own(self) -> bool:
+        """Whether it is one of this package."""
+        return bool(self.origin) and str(self.origin[0]).partition(".")[0] == "sordino"
 
     @cached_property
     def needed(self) -> tuple[str, ...]:
@@ -68,22 +74,62 @@ class Registered:
 
 
 _KNOWN: dict[str, Registered] = {}
+RESERVED = {  # what a table does beside statistics
+    *("agg", "ask", "batch", "budget", "cdf", "close", "columns", "compare", "cube", "dataset", "describe", "engine", "explain", "gram"),
+    *("group_by", "grouping_sets", "improve", "interval", "key", "ledger", "limit", "logistic", "name", "own", "per_person", "plot"),
+    *("preview", "recall", "release", "rollup", "row_limit", "share", "sharing", "size", "sql", "table", "twin", "unit", "version"),
+    *("view", "where"),
+}
 T = TypeVar("T", bound=Callable[..., Any])
 
 
 def registered(name: str = "", **facts: Any) -> Callable[[T], T]:
-    """Put a statistic under a name, that of the function it stands on unless another is given."""
+    """Put a statistic under a name, that of the function it stands on unless another is given.
+
+    Nobody's name is taken: neither that of another statistic, nor a word of SQL, nor what a table does beside statistics. A statistic from
+    elsewhere carries its own name in its question, or an answer to another question would be recalled as its own.
+    """
 
     def mark(made: T) -> T:
         known = name or made.__name__
         function: Any = builds(made) if isinstance(made, FunctionType) else made
+        one = Registered(known, function, origin=_origin(made), **facts)
+        if not one.own and isinstance(made, FunctionType):
+            function = _named(one)
+            one = replace(one, make=function)
         before = _KNOWN.get(known)
-        if before is not None and getattr(before.make, "__module__", "") != getattr(made, "__module__", ""):
+        if known in RESERVED and not one.own:
+            raise QueryError("SRD-106", f"{known!r} is a word of tables.", "Give the statistic another name.")
+        if before is not None and before.origin != one.origin:
             raise QueryError("SRD-106", f"{known!r} is registered already.", "Give the statistic another name.")
-        _KNOWN[known] = Registered(known, function, **facts)
+        for other in _KNOWN.values():
+            if other.name != known and (taken := {word for word in other.sql if word in one.sql and "(" not in word}):
+                raise QueryError("SRD-106", f"{min(taken)} asks for {other.name!r} already.", "Give it another name in SQL.")
+        _KNOWN[known] = one
         return function  # type: ignore[no-any-return]
 
     return mark
+
+
+def _origin(made: Any) -> tuple[Any, ...]:
+    if isinstance(made, partial):
+        return (*_origin(made.func), made.args, tuple(sorted(made.keywords.items())))
+    return made.__module__, made.__qualname__
+
+
+def _named(one: Registered) -> Callable[..., Any]:
+    """The function that makes it, which refuses one whose question goes by another name."""
+
+    @wraps(one.make)
+    def made(*given: Any, **named: Any) -> Any:
+        statistic = one.make(*given, **named)
+        asked = statistic.question().get("statistic")
+        if asked != one.name:
+            what = f"the question of {one.name!r} is called {asked!r}."
+            raise QueryError("SRD-106", what, f'Let question() say {{"statistic": "{one.name}", ...}}: recorded answers are found by it.')
+        return statistic
+
+    return made
 
 
 def catalog() -> dict[str, Registered]:

@@ -366,8 +366,9 @@ class Regression(Plain):
 
 
 def _about(sealed: Sealed) -> str:
-    terms = ", ".join(map(str, sealed.said["terms"]))
-    return f"the coefficients of {spell(str(sealed.said['target']))} on {terms}, values clamped to their bounds"
+    terms, target = ", ".join(map(str, sealed.said["terms"])), spell(str(sealed.said["target"]))
+    left = f", without rows whose {target} is none of its classes" if sealed.said.get("loss") == "logistic" else ""
+    return f"the coefficients of {target} on {terms}, values clamped to their bounds{left}"
 
 
 @registered(
