@@ -159,7 +159,7 @@ def _counted(step: Any, rows: float) -> Floats:
 
 def _rows(release: Release) -> int:
     """How many rows the answer is about: the declared size, a recorded count, or what the two drawn halves add up to."""
-    from sordino.session.price import public_rows
+    from sordino.session.recorded import public_rows
 
     known = public_rows(release.query)
     drawn = release.raw.get(release.names[0]) or [()]

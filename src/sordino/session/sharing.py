@@ -28,7 +28,7 @@ from sordino.schema.frame import Frame
 from sordino.schema.narrowing import fit_predicate
 from sordino.session.card import NOT_DEFENDED, NOT_LOCAL, SIDE_CHANNELS, Card, odds_sentence
 from sordino.session.execute import execute, sealed_first
-from sordino.session.price import public_rows
+from sordino.session.recorded import public_rows
 from sordino.session.release import Paid, Release, price_of
 from sordino.session.settled import POOL_SHARE, Nobody
 from sordino.session.shared import Shared
