@@ -32,8 +32,8 @@ from sordino.engines.view_text import declared_in, view_needs, view_scan
 from sordino.errors import QueryError
 from sordino.schema.column import Column
 from sordino.schema.frame import Frame
-from sordino.summaries.request import Window
-from sordino.summaries.totals import Middle, Middles, Ranks, middle, rank_window
+from sordino.summaries.request import Window, rank_window
+from sordino.summaries.totals import Middle, Middles, Ranks, middle
 
 __all__ = [
     "BLANK",

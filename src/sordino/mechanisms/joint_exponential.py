@@ -24,7 +24,7 @@ from sordino.privacy.discrete import Categorical, UniformInteger
 from sordino.privacy.number import as_epsilon, exact
 from sordino.privacy.relation import Relation
 from sordino.summaries import Ask, Draw, RankWindow, Window
-from sordino.summaries.totals import rank_window
+from sordino.summaries.request import rank_window
 
 __all__ = ["JointExponential", "as_levels"]
 

@@ -14,14 +14,13 @@ from numpy.typing import NDArray
 from sordino.errors import QueryError
 from sordino.mechanisms.listing import claim, listed
 from sordino.mechanisms.measure import Measure
-from sordino.mechanisms.selection import as_reach
 from sordino.privacy.certificate import Certificate, Finite, Witness
 from sordino.privacy.cost import Cost
 from sordino.privacy.discrete import Categorical, UniformInteger
-from sordino.privacy.number import as_epsilon, exact
+from sordino.privacy.number import as_epsilon, as_reach, exact
 from sordino.privacy.relation import Relation
 from sordino.summaries import Ask, Draw, RankWindow, Window
-from sordino.summaries.totals import rank_window
+from sordino.summaries.request import rank_window
 
 __all__ = ["Cells", "QuantileExponential"]
 

@@ -19,10 +19,9 @@ from sordino.privacy.number import as_positive
 from sordino.privacy.relation import DRAWN, Narrowing, PrivacyUnit
 from sordino.schema.column import Column, is_text, nearest, shown
 from sordino.schema.expression import And, Compare, Expression, In, Literal, Name, Not, Or, Predicate, conditions, encode, names, parts
-from sordino.schema.frame import Join, spelled
+from sordino.schema.frame import Join, fit_column, spelled
 from sordino.schema.frame import unbounded as wide
 from sordino.schema.interval import MOST_VALUES
-from sordino.schema.narrowing import fit_column
 from sordino.schema.spelling import spell
 from sordino.schema.view import Chosen, PersonJoin, PersonTotals, PersonWindows, View
 from sordino.statistics.column_quantile import Position, as_confidence, as_interval

@@ -28,7 +28,7 @@ from sordino.statistics.reach import ReachPrice, per_group
 from sordino.statistics.registry import Sealed, registered
 from sordino.summaries import Ask, Draw, Held
 from sordino.summaries.records import Matrix, Records
-from sordino.summaries.totals import rank_window
+from sordino.summaries.request import rank_window
 
 __all__ = ["Aggregated", "aggregate"]
 
