@@ -123,6 +123,13 @@ class Frame:
             groups = [(*group, key) for group in groups for key in column.keys]
         return tuple(groups)
 
+    def declared(self, columns: Mapping[str, Column]) -> Mapping[str, Column]:
+        """The declared columns of the rows under it: those of its source, or of its view with the owner."""
+        if self.view is None:
+            return columns
+        owner = {} if self.unit_column is None else {self.unit_column.name: self.unit_column}
+        return {**self.view.columns, **owner}
+
 
 HORIZON = 2**40
 FINE = Fraction(1, 2**12)

@@ -22,7 +22,7 @@ from sordino.schema.column import Grid
 from sordino.statistics import iqr, quantiles, std
 from sordino.statistics.column_mean import Mean
 from sordino.statistics.column_quantile import Quantile, Quantiles
-from sordino.statistics.reach import grid_of
+from sordino.statistics.port import grid_of
 from sordino.statistics.regression import Regression
 from sordino.statistics.row_count import Count
 from sordino.summaries.array_table import ArrayColumn, ArrayTable
