@@ -5,8 +5,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sordino.mechanisms.measure import Measure, rank_cells
+from sordino.mechanisms.joint_exponential import rank_cells
 from sordino.mechanisms.path import between, chances, prefix
+from sordino.mechanisms.quantile_exponential import Measure
 from sordino.summaries.request import rank_window
 
 
