@@ -23,7 +23,8 @@ from sordino.noise import draw
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column, coarse_shift
 from sordino.statistics.port import Context
-from sordino.summaries.totals import GroupTotals, Totals, rank_window
+from sordino.summaries.request import rank_window
+from sordino.summaries.totals import GroupTotals, Totals
 
 EPSILONS = ("0.1", "0.5", "1")
 PEERS = {

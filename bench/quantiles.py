@@ -23,7 +23,7 @@ from sordino.mechanisms import ApproximateQuantiles, JointExponential, QuantileE
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
 from sordino.statistics.port import Context
-from sordino.summaries.totals import rank_window
+from sordino.summaries.request import rank_window
 
 DECILES = [j / 10 for j in range(1, 10)]
 PEERS = {"0.1": 4_741, "0.5": 800, "1": 566}  # the best peer's median error of the interquartile range

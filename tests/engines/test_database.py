@@ -15,7 +15,8 @@ from sordino.engines.source import open_source
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
 from sordino.schema.frame import Frame
-from sordino.summaries.totals import Middles, Ranks, middle, rank_window
+from sordino.summaries.request import rank_window
+from sordino.summaries.totals import Middles, Ranks, middle
 
 GROUP, VALUE = Column("g", "int", bounds=(0, 99)), Column("v", "int", bounds=(0, 2**40))
 FRAME = Frame(PrivacyUnit(), by=(GROUP,), columns=(VALUE,))

@@ -19,7 +19,8 @@ from sordino.lab.reference_engine import Reference
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
 from sordino.schema.frame import Frame
-from sordino.summaries.totals import Item, Ranks, Totals, rank_window
+from sordino.summaries.request import rank_window
+from sordino.summaries.totals import Item, Ranks, Totals
 
 from .everything import everything
 

@@ -50,9 +50,8 @@ from sordino.schema.expression import (
     Name,
     Not,
 )
-from sordino.schema.frame import Frame
+from sordino.schema.frame import Frame, fit, fit_column, fit_predicate
 from sordino.schema.interval import derive
-from sordino.schema.narrowing import fit, fit_column, fit_predicate
 
 from .derived import grow, legal, made
 from .everything import everything

@@ -13,7 +13,8 @@ from sordino.engines.source import open_source
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
 from sordino.schema.frame import Frame
-from sordino.summaries.totals import Item, Middles, Ranks, Totals, middle, rank_window
+from sordino.summaries.request import rank_window
+from sordino.summaries.totals import Item, Middles, Ranks, Totals, middle
 
 
 def order(x: np.ndarray, width: int, rows: int) -> tuple[RankOrder, list[int]]:

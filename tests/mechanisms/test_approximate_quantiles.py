@@ -12,8 +12,7 @@ from mechanism_world import RELATIONS, SIZES, VALUES
 from sordino.lab.simulation import outcomes
 from sordino.lab.world import exact_law, neighbours
 from sordino.mechanisms import ApproximateQuantiles
-from sordino.mechanisms.approximate_quantiles import Range
-from sordino.mechanisms.measure import Spot, spread
+from sordino.mechanisms.approximate_quantiles import Range, Spot, spread
 from sordino.privacy.cost import Cost
 from sordino.privacy.pld import total
 

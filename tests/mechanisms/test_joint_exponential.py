@@ -14,7 +14,7 @@ from sordino.errors import QueryError
 from sordino.lab.simulation import outcomes
 from sordino.lab.world import exact_law, loss, neighbours
 from sordino.mechanisms import JointExponential, QuantileExponential
-from sordino.summaries.totals import rank_window
+from sordino.summaries.request import rank_window
 
 HALF, QUARTILES, ODD = (Fraction(1, 2),), (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4)), (Fraction(1, 10), Fraction(3, 5))
 KEPT = {"whole table": lambda t: t, "rows below 3": lambda t: tuple(v for v in t if v != 3)}

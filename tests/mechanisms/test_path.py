@@ -5,9 +5,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sordino.mechanisms.measure import Measure, rank_cells
+from sordino.mechanisms.joint_exponential import rank_cells
 from sordino.mechanisms.path import between, chances, prefix
-from sordino.summaries.totals import rank_window
+from sordino.mechanisms.quantile_exponential import Measure
+from sordino.summaries.request import rank_window
 
 
 def test_running_and_ranged_sums_are_sums():

@@ -12,7 +12,7 @@ from sordino.lab.world import exact_law
 from sordino.mechanisms import Gaussian, PartitionSelection, QuantileExponential, Smooth, Stability, StableHistogram, StableMode
 from sordino.mechanisms.stability import UNIT, acceptance
 from sordino.privacy.discrete import DiscreteLaplace
-from sordino.summaries.totals import rank_window
+from sordino.summaries.request import rank_window
 
 SMALL = Fraction(1, 10**6)
 

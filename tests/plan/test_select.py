@@ -16,9 +16,8 @@ from sordino.plan.sql_expression import Catalogue
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
 from sordino.schema.expression import PARTS, Arithmetic, Call, Case, Cast, Compare, Constant, DatePart, IsNull, Leaf, Literal, Name, Truth
-from sordino.schema.frame import Public
+from sordino.schema.frame import Public, fit
 from sordino.schema.interval import derive
-from sordino.schema.narrowing import fit
 from sordino.schema.spelling import describe, phrase
 from sordino.statistics.column_variance import Variance
 from sordino.statistics.row_count import Present

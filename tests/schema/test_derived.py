@@ -35,8 +35,8 @@ from sordino.schema.expression import (
     reads,
 )
 from sordino.schema.extent import Extent
+from sordino.schema.frame import fit, fit_column, fit_predicate
 from sordino.schema.interval import MOST_VALUES, derive, extent, values
-from sordino.schema.narrowing import fit, fit_column, fit_predicate
 
 AGE, KIDS, INCOME, PRICE, BORN, SEEN, SEX, SMOKER = (
     Leaf(COLUMNS[name]) for name in ("age", "kids", "income", "price", "born", "seen", "sex", "smoker")

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 
 from sordino.plan.condition import parse_predicate
 from sordino.schema.column import Column, as_number
-from sordino.schema.narrowing import narrow
+from sordino.schema.frame import narrow
 
 from .worlds import COLUMNS, ORDERED, holds, predicates, rows
 

@@ -9,7 +9,7 @@ import pytest
 import sordino as sd
 from sordino.errors import LedgerError, QueryError
 from sordino.session.encoding import decode, encode
-from sordino.session.price import public_rows
+from sordino.session.recorded import public_rows
 from sordino.session.release import Release
 
 from .people import table

@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 import sordino as sd
-from sordino.session.price import public_rows
+from sordino.session.recorded import public_rows
 from sordino.session.release import Release
 
 from .people import table

@@ -12,7 +12,8 @@ import pytest
 import sordino as sd
 from sordino.errors import QueryError
 from sordino.schema.declaration import declare
-from sordino.session.owner import WARNING, fitted, outward
+from sordino.session.owner import WARNING, fitted
+from sordino.session.suggestion import outward
 
 ROWS = 3_000
 

@@ -7,7 +7,8 @@ from tests.session.people import table
 
 import sordino as sd
 from sordino.errors import BudgetExceeded, QueryError
-from sordino.session.price import Offer, price, public_rows, widths
+from sordino.session.price import Offer, price, widths
+from sordino.session.recorded import public_rows
 
 
 def half(release, name=None):

@@ -34,7 +34,8 @@ from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
 from sordino.schema.expression import Like, Name
 from sordino.schema.frame import Frame
-from sordino.summaries.totals import Item, Ranks, Totals, rank_window
+from sordino.summaries.request import rank_window
+from sordino.summaries.totals import Item, Ranks, Totals
 
 ROWS, VALUE = Item("rows"), Column("v", "int", bounds=(0, 2**61))
 

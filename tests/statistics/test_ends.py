@@ -18,7 +18,7 @@ from sordino.privacy.cost import Cost
 from sordino.schema.column import Column
 from sordino.statistics.ends import IntervalStep, sampling_ranks
 from sordino.statistics.ranks import RankStep
-from sordino.summaries.totals import rank_window
+from sordino.summaries.request import rank_window
 
 ONE, ZERO = Fraction(1), Fraction(0)
 INCOME = Column("income", "int", bounds=(0, 10**6))

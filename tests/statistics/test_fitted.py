@@ -15,7 +15,7 @@ from sordino.sensitivity.order import Glimpse
 from sordino.sensitivity.scale import ScaleLadder
 from sordino.statistics.fitted import FittedStep, fitted_price
 from sordino.statistics.port import Context
-from sordino.summaries.totals import rank_window
+from sordino.summaries.request import rank_window
 
 HALF, SMALL = Fraction(1, 2), Fraction(1, 10**6)
 

@@ -16,7 +16,8 @@ from test_halves import COLUMN, people
 from sordino import statistics as st
 from sordino.privacy.relation import Relation
 from sordino.schema.column import Column
-from sordino.statistics.reach import Reach, one_unit, per_group
+from sordino.statistics.port import one_unit, per_group
+from sordino.statistics.reach import Reach
 
 ONE, ZERO = Fraction(1), Fraction(0)
 FRAMES = [(1, 1, 1), (2, 1, 1), (1, 1, 2), (2, 1, 2), (1, 2, 4)]

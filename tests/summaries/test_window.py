@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sordino.summaries.totals import rank_window
+from sordino.summaries.request import rank_window
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 7])

@@ -141,7 +141,8 @@ def _looked(engine: Any, words: dict[str, str], written: Delimited | None) -> Lo
     from sordino.privacy.relation import PrivacyUnit
     from sordino.schema.column import Column
     from sordino.schema.declaration import declare
-    from sordino.session.owner import fitted, look, names_people
+    from sordino.session.owner import fitted, look
+    from sordino.session.suggestion import names_people
 
     door.note(LOOKS)
     with door.busy("reading the rows"):
@@ -248,7 +249,7 @@ def _number(text: str, what: str) -> float:
 
 def _columns(header: tuple[str, ...], said: dict[str, str], found: Looked) -> list[str]:
     """One line per declared column; what nobody declared and no row suggests may never be used."""
-    from sordino.session.owner import toml
+    from sordino.session.suggestion import toml
 
     declared: dict[str, str] = {said["unit"]: '{ type = "id" }'} if said["unit"] else {}
     for name, pair in _named(said["bounds"], header):

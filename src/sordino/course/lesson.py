@@ -1,4 +1,7 @@
-"""What a lesson is: a question, knobs, numbers from the library, a sentence, a formula, a few lines of Python and an exercise."""
+"""What a lesson is: a question, knobs, numbers from the library, a sentence, a formula, a few lines of Python and an exercise.
+
+What a lecture is: the sections of one note, with the pages that show them.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,11 @@ from sordino.pictures import Picture
 __all__ = [
     "Exercise",
     "Knob",
+    "Lecture",
     "Lesson",
     "LessonGuess",
     "Numbers",
+    "Section",
     "choice",
     "delta_knob",
     "epsilon_knob",
@@ -131,3 +136,30 @@ class Lesson:
     def at(self, **changes: Any) -> Numbers:
         """The library's numbers at the defaults, but for these."""
         return self.numbers(**{**self.defaults(), **changes})
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading of the note: the statement, the idea of its proof, the pages that show it, the errata that belong to it."""
+
+    heading: str
+    statement: str
+    proof: str = ""
+    lessons: tuple[str, ...] = ()
+    errata: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Lecture:
+    """One note."""
+
+    note: str
+    title: str
+    about: str
+    sections: tuple[Section, ...]
+    code: str
+    exercises: tuple[Exercise, Exercise, Exercise]
+
+    @property
+    def slug(self) -> str:
+        return f"lecture-{self.note}"

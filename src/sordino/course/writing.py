@@ -20,10 +20,11 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from sordino.course.errata import PASSAGES, Erratum
-from sordino.course.lecture import LECTURES, Lecture
-from sordino.course.lesson import Exercise, Knob, Lesson
+from sordino.course.lecture import LECTURES
+from sordino.course.lesson import Exercise, Knob, Lecture, Lesson
 from sordino.course.lessons import LESSONS, lesson
+from sordino.course.passage import PASSAGES
+from sordino.course.textbook.verdict import Erratum
 from sordino.errors import QueryError
 
 __all__ = ["SITE", "export", "files", "formula", "pages"]

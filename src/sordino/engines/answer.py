@@ -34,22 +34,8 @@ from sordino.sensitivity.distance import canonical
 from sordino.summaries.marginal import Crossed, Marginals
 from sordino.summaries.moment import EXACT, ONE, Gradient, Gram, Lengths, Outer, Products, Sizes, Slope
 from sordino.summaries.records import Records
-from sordino.summaries.request import WHOLE_WEIGHT, KeyWeights, Tally, Window
-from sordino.summaries.totals import (
-    ALL,
-    Clipped,
-    GroupTotals,
-    Item,
-    Middle,
-    Middles,
-    Ranks,
-    Rows,
-    Sorted,
-    Totals,
-    exact_sum,
-    middle,
-    rank_window,
-)
+from sordino.summaries.request import WHOLE_WEIGHT, KeyWeights, Tally, Window, rank_window
+from sordino.summaries.totals import ALL, Clipped, GroupTotals, Item, Middle, Middles, Ranks, Rows, Sorted, Totals, exact_sum, middle
 
 __all__ = ["SLICE", "EngineAnswer", "RankOrder", "sorted_groups"]
 

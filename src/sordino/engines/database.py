@@ -28,12 +28,12 @@ from sordino.engines.array import column_array
 from sordino.engines.scan import Place, Scan, check_columns
 from sordino.engines.text import Text, check, used
 from sordino.engines.value_text import Field, Ranking
-from sordino.engines.view_text import declared_in, view_needs, view_scan
+from sordino.engines.view_text import view_needs, view_scan
 from sordino.errors import QueryError
 from sordino.schema.column import Column
 from sordino.schema.frame import Frame
-from sordino.summaries.request import Window
-from sordino.summaries.totals import Middle, Middles, Ranks, middle, rank_window
+from sordino.summaries.request import Window, rank_window
+from sordino.summaries.totals import Middle, Middles, Ranks, middle
 
 __all__ = [
     "BLANK",
@@ -318,7 +318,7 @@ class RowReader:
     def check(self, frame: Frame) -> None:
         """Refuse what cannot be read, before anything is charged. Nobody is asked."""
         if frame not in self._checked:
-            check(frame, declared_in(frame, self.columns))
+            check(frame, frame.declared(self.columns))
             render(self._text(frame, 0).bounded(), self._dialect, self._stored(frame))
             self._checked.add(frame)
 
@@ -360,7 +360,7 @@ class RowReader:
             for held, of in self._held(frame).items()
         }
         scan = scans[""] if frame.view is None else view_scan(frame, lambda table, _: scans[table], Ranking(salt, self.portable))
-        return Text(frame, declared_in(frame, self.columns), scan, salt, self.portable)
+        return Text(frame, frame.declared(self.columns), scan, salt, self.portable)
 
     @staticmethod
     def _hold(cursor: Any, text: Text) -> None:

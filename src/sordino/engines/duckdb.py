@@ -26,7 +26,7 @@ from sordino.engines.port import stoppable
 from sordino.engines.scan import FRAME, Scan, SeveralSources, TableSource, broken, check_columns, written
 from sordino.engines.text import Text, check, used
 from sordino.engines.value_text import Ranking, quoted
-from sordino.engines.view_text import declared_in, view_scan
+from sordino.engines.view_text import view_scan
 from sordino.errors import QueryError, ReleaseFailed
 from sordino.schema.column import Column
 from sordino.schema.frame import Frame
@@ -139,7 +139,7 @@ class DuckDB:
 
     def check(self, frame: Frame) -> None:
         """Refuse what cannot be read, before anything is charged."""
-        check(frame, declared_in(frame, self.columns))
+        check(frame, frame.declared(self.columns))
 
     def close(self) -> None:
         """Forget the rows and delete what was spilled."""
@@ -169,7 +169,7 @@ class DuckDB:
             # a transaction, so that every question of this release sees one snapshot of an attached database
             cursor.execute("BEGIN TRANSACTION")
             try:
-                columns = declared_in(frame, self.columns)
+                columns = frame.declared(self.columns)
                 text = Text(frame, columns, self._scan(cursor, frame, columns, salt), salt, self.portable)
                 yield self._prepared(cursor, text)
             finally:

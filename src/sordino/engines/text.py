@@ -28,7 +28,7 @@ __all__ = ["RowText", "Text", "check", "held", "mentioned", "used"]
 
 def mentioned(frame: Frame) -> list[str]:
     """The declared columns that filters, expressions and joins name; a group or number column that is plain is not among them."""
-    found = [name for predicate in (frame.where, *frame.counted) for name in names(predicate)]
+    found = [name for predicate in (frame.where, *frame.counted) if predicate is not None for name in names(predicate)]
     found += [name for column in (*frame.by, *frame.columns) if column.expression is not None for name in reads(column.expression)]
     return [*found, *(name for join in frame.joins for name, _ in join.on)]
 
@@ -89,7 +89,7 @@ class RowText:
         rows = f"SELECT {', '.join([*reads, *([unit] if unit else [])]) or '1 AS one'} FROM {self.scan.text}"
         for number, join in enumerate(self.frame.joins):
             rows = self._joined(rows, number, join, layers.base)
-        return layers.over(rows)
+        return layers.over(rows) if layers.levels else rows
 
     def _joined(self, rows: str, number: int, join: Join, base: Mapping[str, tuple[Column, str]]) -> str:
         """Each row with the one public row of its key. The public rows are grouped by the typed key, so that none can match twice."""
@@ -164,10 +164,15 @@ class Text:
     def clipped(self) -> str:
         """Typed, filtered, quantised rows with a unit id and a wanted key."""
         frame, rows = self.frame, RowText(self.frame, self.declared, self.scan)
-        layers = Layers(rows.base())
+        base = rows.base()
+        layers = Layers(base)
+
+        def value(column: Column) -> str:
+            return base[column.name][1] if column.expression is None else layers.value(column)
+
         last = len(frame.by) - 1 if frame.edges is not None else -1
-        makes = [f"{(grid_of if i == last else key_text)(column, layers.value(column))} AS k{i}" for i, column in enumerate(frame.by)]
-        makes += [f"{grid_of(column, layers.value(column))} AS q{i}" for i, column in enumerate(frame.columns)]
+        makes = [f"{(grid_of if i == last else key_text)(column, value(column))} AS k{i}" for i, column in enumerate(frame.by)]
+        makes += [f"{grid_of(column, value(column))} AS q{i}" for i, column in enumerate(frame.columns)]
         makes += [f"COALESCE({rendered(predicate, layers.of)}, FALSE) AS b{i}" for i, predicate in enumerate(frame.counted)]
         tests, unit = [rendered(frame.where, layers.of)] if frame.where is not None else [], None
         if frame.unit_column is not None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from sordino.engines.expression_text import Layers, rendered
 from sordino.engines.scan import Scan
@@ -19,20 +18,12 @@ from sordino.schema.column import Column, Grid
 from sordino.schema.frame import Frame, unbounded
 from sordino.schema.view import Chosen, PersonJoin, PersonTotal, PersonTotals, PersonWindow, PersonWindows, PrivateTable, View
 
-__all__ = ["ViewNeeds", "declared_in", "view_needs", "view_scan"]
+__all__ = ["ViewNeeds", "view_needs", "view_scan"]
 
 LARGEST = 2**60  # where sums of exact numbers saturate
 COARSE = 30  # bits of a float that is added up inside a person: databases then agree on every digit
 Scanner = Callable[[str, tuple[Column, ...]], Scan]
 ViewNeeds = dict[str, tuple[Column, ...]]  # the columns of each source that a view reads
-
-
-def declared_in(frame: Frame, columns: Any) -> Any:
-    """The declared columns of the rows under a frame: those of its source, or of its view with the owner."""
-    if frame.view is None:
-        return columns
-    owner = {} if frame.unit_column is None else {frame.unit_column.name: frame.unit_column}
-    return {**frame.view.columns, **owner}
 
 
 def view_scan(frame: Frame, scan: Scanner, ranking: Ranking) -> Scan:
@@ -45,7 +36,7 @@ def _scanned(frame: Frame, scans: dict[str, Scan], ranking: Ranking) -> Scan:
     view = frame.view
     assert view is not None
     owner = frame.unit_column.name if frame.unit_column is not None else None
-    wanted = [column.name for column in used(frame, declared_in(frame, {})) if column.name != owner]
+    wanted = [column.name for column in used(frame, frame.declared({})) if column.name != owner]
     people = [scans[table.name].fields[table.person].stored for table in view.tables if table.person is not None]
     text = _Text(scans, frame.fold_ids, all(stored == "integer" for stored in people), len(frame.joins), ranking).of(view, wanted)
     fields = {name: Field(f"c{i}", TYPED) for i, name in enumerate(wanted)}

@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 from sordino.errors import QueryError
 from sordino.mechanisms.laplace import check_scale
 from sordino.mechanisms.listing import claim, listed
-from sordino.mechanisms.selection import as_reach
 from sordino.privacy.certificate import Certificate, Finite
 from sordino.privacy.cost import Cost
 from sordino.privacy.families import LaplaceLaw
-from sordino.privacy.number import as_epsilon
+from sordino.privacy.number import as_epsilon, as_reach
 from sordino.summaries import Ask, Draw, Refused, Value
 
 __all__ = ["AboveThreshold"]

@@ -1,4 +1,7 @@
-"""Several quantiles in one draw: the exponential mechanism over rising tuples of grid points, from windows of order statistics."""
+"""Several quantiles in one draw: the exponential mechanism over rising tuples of grid points, from windows of order statistics.
+
+Grid points in runs of equal rank: the values that occur, and the gaps between them.
+"""
 
 from __future__ import annotations
 
@@ -15,19 +18,19 @@ from numpy.typing import NDArray
 
 from sordino.errors import QueryError
 from sordino.mechanisms.listing import claim, listed
-from sordino.mechanisms.measure import Measure, RankCells, rank_cells
 from sordino.mechanisms.path import Paths, chances
-from sordino.mechanisms.quantile_exponential import WIDEST, QuantileExponential
+from sordino.mechanisms.quantile_exponential import WIDEST, Measure, QuantileExponential
 from sordino.privacy.certificate import Certificate, Finite, Later
 from sordino.privacy.cost import Cost
 from sordino.privacy.discrete import Categorical, UniformInteger
 from sordino.privacy.number import as_epsilon, exact
 from sordino.privacy.relation import Relation
 from sordino.summaries import Ask, Draw, RankWindow, Window
-from sordino.summaries.totals import rank_window
+from sordino.summaries.request import rank_window
 
-__all__ = ["JointExponential", "as_levels"]
+__all__ = ["JointExponential", "RankCells", "as_levels", "rank_cells"]
 
+Integers = NDArray[np.int64]
 RARE = math.log(1e6)  # the floor weighs this much less than a single tuple at the quantiles
 CUT = 36.0  # ln of how far below the floor the paths outside the tube are
 DEEPEST = 1290.0  # how many powers of e doubles can tell apart in one draw
@@ -41,6 +44,39 @@ def as_levels(levels: Any) -> tuple[Fraction, ...]:
         what = "the levels do not rise, or there are none."
         raise QueryError("SRD-103", what, "Give rising levels strictly between 0 and 1, such as (0.25, 0.5, 0.75).")
     return found
+
+
+@dataclass(frozen=True)
+class RankCells:
+    """The points first..last of each cell, in rising order; how many rows lie below it and up to it; the mass of its points."""
+
+    first: Integers
+    last: Integers
+    below: Integers
+    upto: Integers
+    mass: Integers
+
+
+def rank_cells(windows: Sequence[Window], measure: Measure) -> RankCells:
+    """Every cell the windows know: the points between two neighbouring windows that do not touch belong to none.
+
+    A value that fills the edge of a window counts as far as the window sees it, or, where it reaches into the next window, as far as
+    that one does.
+    """
+    n = windows[0].n
+    ranks = np.concatenate([window.first + np.arange(len(window.values)) for window in windows])
+    values, place = np.unique(np.concatenate([window.values for window in windows]), return_inverse=True)
+    below, upto = np.full(len(values), n, np.int64), np.zeros(len(values), np.int64)
+    np.minimum.at(below, place, np.clip(ranks - 1, 0, n))
+    np.maximum.at(upto, place, np.clip(ranks, 0, n))
+    touch = upto[:-1] == below[1:]
+    first = np.insert(values[1:], np.arange(len(values) - 1), values[:-1] + 1)  # a gap, then the value after it
+    last = np.insert(values[1:], np.arange(len(values) - 1), np.where(touch, values[1:] - 1, values[:-1]))
+    cells = [np.concatenate([values[:1], first]), np.concatenate([values[:1], last])]
+    ends = [np.concatenate([end[:1], np.insert(end[1:], np.arange(len(values) - 1), upto[:-1])]) for end in (below, upto)]
+    held = cells[1] >= cells[0]
+    first, last, below, upto = (part[held] for part in (*cells, *ends))
+    return RankCells(first, last, below, upto, measure.total(last) - measure.total(first - 1))
 
 
 @listed("joint exponential mechanism", "jointexp", "joint quantiles", note="004 goal (many quantiles)")

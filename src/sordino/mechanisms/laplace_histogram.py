@@ -11,11 +11,10 @@ import numpy as np
 from sordino.errors import QueryError
 from sordino.mechanisms.laplace import check_scale
 from sordino.mechanisms.listing import claim, listed
-from sordino.mechanisms.selection import as_reach
 from sordino.privacy.certificate import Certificate, LaplaceShift
 from sordino.privacy.cost import Cost
 from sordino.privacy.discrete import DiscreteLaplace
-from sordino.privacy.number import as_epsilon
+from sordino.privacy.number import as_epsilon, as_reach
 from sordino.privacy.relation import Limits, Relation
 from sordino.summaries import Ask, Counts, Draw, Tally
 

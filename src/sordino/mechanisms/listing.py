@@ -13,8 +13,7 @@ from inspect import cleandoc
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from sordino.errors import QueryError
-from sordino.privacy.certificate import Certificate, Witness
-from sordino.privacy.cost import Cost
+from sordino.privacy.certificate import Certificate, claim
 from sordino.summaries import Ask, Draw
 
 __all__ = ["CONCEPTS", "Mechanism", "catalog", "claim", "find", "listed"]
@@ -84,11 +83,6 @@ def listed(*names: str, note: str) -> Callable[[type[T]], type[T]]:
         return cls
 
     return mark
-
-
-def claim(mechanism: Any, cost: Cost, *witnesses: Witness, assumes: str = "", loose: str = "") -> Certificate:
-    """The certificate of a listed mechanism: its own theorem at this cost, to be checked on these witnesses."""
-    return Certificate(type(mechanism).theorem, cost, witnesses, assumes, loose)
 
 
 @lru_cache(maxsize=1)

@@ -10,12 +10,11 @@ from fractions import Fraction
 import numpy as np
 
 from sordino.mechanisms.listing import claim, listed
-from sordino.mechanisms.selection import as_reach
 from sordino.mechanisms.stability import UNIT, acceptance, coin_witness
 from sordino.privacy.certificate import Certificate, Closed
 from sordino.privacy.cost import Cost
 from sordino.privacy.discrete import Bernoulli
-from sordino.privacy.number import as_delta, as_epsilon, exp_up, round_down
+from sordino.privacy.number import as_delta, as_epsilon, as_reach, exp_up, round_down
 from sordino.privacy.relation import Relation
 from sordino.summaries import Ask, Counts, Draw, Tally
 

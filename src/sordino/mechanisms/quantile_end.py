@@ -16,14 +16,13 @@ from numpy.typing import NDArray
 from sordino.errors import QueryError
 from sordino.mechanisms.listing import claim, listed
 from sordino.mechanisms.quantile_exponential import WIDEST, QuantileExponential
-from sordino.mechanisms.selection import as_reach
 from sordino.privacy.certificate import Certificate, Finite, Later, Witness
 from sordino.privacy.cost import Cost
 from sordino.privacy.discrete import Categorical
-from sordino.privacy.number import as_epsilon, as_positive, exact
+from sordino.privacy.number import as_epsilon, as_positive, as_reach, exact
 from sordino.privacy.relation import Relation
 from sordino.summaries import Ask, Draw, RankWindow, Window
-from sordino.summaries.totals import rank_window
+from sordino.summaries.request import rank_window
 
 __all__ = ["QuantileEnd", "distances"]
 

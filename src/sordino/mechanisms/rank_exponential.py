@@ -10,9 +10,9 @@ from fractions import Fraction
 from sordino.errors import QueryError
 from sordino.mechanisms.listing import claim, listed
 from sordino.mechanisms.quantile_exponential import QuantileExponential
-from sordino.mechanisms.selection import as_reach
 from sordino.privacy.certificate import Certificate
 from sordino.privacy.cost import Cost
+from sordino.privacy.number import as_reach
 from sordino.privacy.relation import Relation
 from sordino.summaries import RankWindow
 

@@ -14,18 +14,11 @@ from sordino.mechanisms.listing import claim
 from sordino.privacy.certificate import Certificate, Finite, Witness
 from sordino.privacy.cost import Cost
 from sordino.privacy.discrete import ArgMax
-from sordino.privacy.number import as_epsilon
+from sordino.privacy.number import as_epsilon, as_reach
 from sordino.privacy.relation import Relation
 from sordino.summaries import Ask, Draw, Scores
 
-__all__ = ["Selection", "as_reach", "worst_scores"]
-
-
-def as_reach(value: object) -> int:
-    """A sensitivity of integer scores."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise QueryError("SRD-103", f"{value!r} is not a whole number of at least 1.", "Scores and counts move in whole steps; give one.")
-    return value
+__all__ = ["Selection", "worst_scores"]
 
 
 def worst_scores(scale: Fraction, reach: int, noise: str, *, monotone: bool) -> tuple[Witness, ...]:

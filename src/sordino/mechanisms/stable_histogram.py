@@ -13,12 +13,11 @@ import numpy as np
 from sordino.errors import QueryError
 from sordino.mechanisms.laplace import check_scale
 from sordino.mechanisms.listing import claim, listed
-from sordino.mechanisms.selection import as_reach
 from sordino.privacy.certificate import Certificate, Closed
 from sordino.privacy.cost import Cost, gaussian_delta
 from sordino.privacy.discrete import DiscreteLaplace
 from sordino.privacy.families import GaussianLaw
-from sordino.privacy.number import as_delta, as_epsilon, round_up
+from sordino.privacy.number import as_delta, as_epsilon, as_reach, round_up
 from sordino.privacy.relation import Limits, PrivacyUnit, Relation
 from sordino.summaries import Ask, Counts, Draw, Tally
 

@@ -16,12 +16,11 @@ from sordino.errors import QueryError
 from sordino.mechanisms.gaussian import largest_mu
 from sordino.mechanisms.laplace import check_scale
 from sordino.mechanisms.listing import claim, listed
-from sordino.mechanisms.selection import as_reach
 from sordino.privacy.certificate import Certificate, Closed
 from sordino.privacy.cost import Cost, gaussian_delta
 from sordino.privacy.families import GaussianLaw
 from sordino.privacy.law import Placed, output_grid
-from sordino.privacy.number import as_delta, as_epsilon, round_down
+from sordino.privacy.number import as_delta, as_epsilon, as_reach, round_down
 from sordino.privacy.relation import Relation
 from sordino.summaries import Ask, Draw, KeyWeights, Tally
 from sordino.summaries.request import WHOLE_WEIGHT, weight_of

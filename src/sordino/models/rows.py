@@ -19,8 +19,7 @@ from sordino.models.box import Box, as_numbers
 from sordino.schema.frame import Frame
 from sordino.summaries.array_table import ArrayTable, quantised
 from sordino.summaries.moment import ONE
-from sordino.summaries.request import Request, Window
-from sordino.summaries.totals import rank_window
+from sordino.summaries.request import Request, Window, rank_window
 
 __all__ = ["FARTHEST", "STEP", "BoundedRows", "LeftOver", "ModelRows", "Pairs", "left_over", "ring", "slopes"]
 

@@ -1,4 +1,4 @@
-"""Exact draws from discrete laws: coins with rational bias, integer ranges, weighted choices, discrete Laplace, noisy maxima.
+"""One exact draw of any law, and how discrete laws are drawn: coins with rational bias, integer ranges, weighted choices, noisy maxima.
 
 The only entropy in the house: an AES-256-CTR keystream keyed by the operating system.
 """
@@ -10,16 +10,23 @@ import os
 import threading
 from fractions import Fraction
 from itertools import accumulate
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sordino.errors import QueryError
 from sordino.noise.ideal import SLACK, exactly, in_floats
+from sordino.noise.rounding import rounded, spherical
 from sordino.privacy.discrete import ArgMax, Bernoulli, Categorical, DiscreteLaplace, UniformInteger
+from sordino.privacy.law import LawOutcome, Placed
+from sordino.privacy.sphere import PlacedVector
 
-__all__ = ["Stream", "argmax", "bernoulli", "categorical", "discrete_laplace", "stream", "uniform_integer"]
+__all__ = [
+    "Stream", "argmax", "bernoulli", "categorical", "discrete_laplace", "draw", "fresh_id", "stream", "uniform_integer",
+]  # fmt: skip
 
+Out = TypeVar("Out")
 REKEY_BYTES = 2**30
 BUFFER_WORDS = 2**13
 
@@ -71,6 +78,35 @@ class Stream:
 
 
 stream = Stream()
+
+
+def draw(law: LawOutcome[Out]) -> Out:
+    """One exact outcome of a placed or discrete law."""
+    return cast(Out, _sampled(law))
+
+
+def _sampled(law: object) -> object:
+    match law:
+        case Placed():
+            return rounded(law, stream)
+        case PlacedVector():
+            return spherical(law, stream)
+        case Bernoulli():
+            return bernoulli(law, stream)
+        case UniformInteger():
+            return uniform_integer(law, stream)
+        case Categorical():
+            return categorical(law, stream)
+        case DiscreteLaplace():
+            return discrete_laplace(law, stream)
+        case ArgMax():
+            return argmax(law, stream)
+    raise QueryError("SRD-108", f"{type(law).__name__} is not a law with an exact sampler.", "Hand draw() a placed or discrete law.")
+
+
+def fresh_id() -> str:
+    """A request id nobody has used before: 128 fresh bits in hexadecimal."""
+    return f"{stream.bits(128):032x}"
 
 
 WORD = 2**64

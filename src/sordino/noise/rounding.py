@@ -19,16 +19,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino.noise.discrete import Stream
 from sordino.noise.ideal import SLACK, exactly, in_floats, magnitude, self_check
 from sordino.privacy.families import GaussianLaw
 from sordino.privacy.law import Placed
 from sordino.privacy.sphere import PlacedVector
+
+if TYPE_CHECKING:
+    from sordino.noise.discrete import Stream
 
 __all__ = ["rounded", "spherical"]
 

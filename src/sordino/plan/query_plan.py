@@ -19,13 +19,12 @@ from sordino.privacy.number import as_positive
 from sordino.privacy.relation import DRAWN, Narrowing, PrivacyUnit
 from sordino.schema.column import Column, is_text, nearest, shown
 from sordino.schema.expression import And, Compare, Expression, In, Literal, Name, Not, Or, Predicate, conditions, encode, names, parts
-from sordino.schema.frame import Join, spelled
+from sordino.schema.frame import Join, fit_column, spelled
 from sordino.schema.frame import unbounded as wide
 from sordino.schema.interval import MOST_VALUES
-from sordino.schema.narrowing import fit_column
 from sordino.schema.spelling import spell
 from sordino.schema.view import Chosen, PersonJoin, PersonTotals, PersonWindows, View
-from sordino.statistics.column_quantile import Position
+from sordino.statistics.column_quantile import Position, as_confidence, as_interval
 from sordino.statistics.grouping_sets import GroupingSets, in_order, over
 from sordino.statistics.port import Context, Statistic
 
@@ -101,6 +100,19 @@ class QueryPlan:
         public = Context(PrivacyUnit(), dict(self.columns))
         grouped = bool(self.by) or any(statistic.counted(public) is not None for statistic in self.statistics.values())
         return self.narrowing.of(unit, grouped=grouped)
+
+    def with_interval(self, interval: Any = None, level: Any = None) -> QueryPlan:
+        """The same question with other ends for its quantiles."""
+        wanted: dict[str, Any] = {} if interval is None else {"interval": as_interval(interval)}
+        sure: dict[str, Any] = {} if level is None else {"level": as_confidence(level)}
+        found = {label: item for label, item in self.statistics.items() if isinstance(item, Position)}
+        if not found:
+            if sure or wanted.get("interval") == "total":
+                what = "only the ends of quantiles are drawn for one level and one kind of interval."
+                raise QueryError("SRD-106", what, 'Leave level= and interval= out: answer.interval(0.99, kind="total") is free afterwards.')
+            return self
+        changed = {label: replace(item, **wanted, **sure) for label, item in found.items()}
+        return replace(self, statistics={**self.statistics, **changed})
 
     def by_mechanism(self, name: str | None, propose: Any = None, otherwise: str = "refuse") -> QueryPlan:
         """Answer by this mechanism instead of the planner's choice; `propose` is a bound on the local sensitivity for "ptr" to test."""

@@ -15,8 +15,7 @@ from sordino.plan.query_plan import QueryPlan
 from sordino.privacy.relation import DRAWN, PrivacyUnit
 from sordino.schema.column import Column, is_text, shown
 from sordino.schema.expression import canonical, constant, encode, leaves, names, reads
-from sordino.schema.frame import Frame
-from sordino.schema.narrowing import fit_predicate
+from sordino.schema.frame import Frame, fit_predicate
 from sordino.schema.spelling import phrase
 from sordino.statistics.column_mean import Mean
 from sordino.statistics.port import Context, Counted, Statistic

@@ -45,9 +45,8 @@ from sordino.schema.expression import (
     Truth,
     parts,
 )
-from sordino.schema.frame import Join, Public
+from sordino.schema.frame import Join, Public, fit, reached
 from sordino.schema.interval import derive, extent
-from sordino.schema.narrowing import fit, reached
 from sordino.schema.spelling import spell
 from sordino.schema.view import JOIN_ROWS, PrivateTable, View
 

@@ -222,6 +222,11 @@ class Certificate:
         return Verdict(delta <= allowed * (1 + MARGIN), claimed / needed if needed else math.inf, needed, delta)
 
 
+def claim(mechanism: Any, cost: Cost, *witnesses: Witness, assumes: str = "", loose: str = "") -> Certificate:
+    """The certificate of a listed mechanism: its own theorem at this cost, to be checked on these witnesses."""
+    return Certificate(type(mechanism).theorem, cost, witnesses, assumes, loose)
+
+
 @dataclass(frozen=True)
 class Part:
     r"""One mechanism of a price: what it proves, and how hard one person can meet it.

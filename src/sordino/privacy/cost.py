@@ -263,3 +263,11 @@ def _sinh_ratio_down(grain: Fraction | None) -> Fraction:
     if grain > 200:
         return Fraction(0)
     return 2 * grain / (exp_up(grain) - exp_down(-grain))
+
+
+def odds_sentence(epsilon: float, delta: float) -> str:
+    """What epsilon means for someone who bets on a person's presence."""
+    if epsilon > 20:
+        return "At this epsilon there is no meaningful privacy."
+    sentence = f"Whatever an observer believed about a person, this release multiplies the odds by at most {math.exp(epsilon):.3g}"
+    return f"{sentence}, except with probability {delta:.2g}." if delta else f"{sentence}."

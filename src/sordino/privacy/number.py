@@ -16,6 +16,7 @@ __all__ = [
     "as_delta",
     "as_epsilon",
     "as_positive",
+    "as_reach",
     "exact",
     "exp_down",
     "exp_up",
@@ -82,6 +83,13 @@ def as_positive(value: Any, name: str) -> Fraction:
     if number <= 0:
         raise QueryError("SRD-103", f"{name} is {shown(value)}.", f"Give a positive {name}.")
     return number
+
+
+def as_reach(value: object) -> int:
+    """A sensitivity of integer scores."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise QueryError("SRD-103", f"{value!r} is not a whole number of at least 1.", "Scores and counts move in whole steps; give one.")
+    return value
 
 
 def as_bounds(bounds: Any) -> tuple[Fraction, Fraction]:

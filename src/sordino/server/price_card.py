@@ -21,8 +21,9 @@ from sordino.server.quote import Quote, QuoteTerms, times
 from sordino.session.card import odds_sentence
 from sordino.session.forecast import Forecast
 from sordino.session.preview import Preview, PriceLine, rounded
-from sordino.session.price import Offer, price, public_rows
+from sordino.session.price import Offer, price
 from sordino.session.query import Query
+from sordino.session.recorded import public_rows
 from sordino.session.release import Release
 from sordino.session.spread import Spread, spreads
 from sordino.session.view import shown

@@ -10,14 +10,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from sordino.pictures import Picture, bars
-from sordino.privacy.cost import Cost
-from sordino.schema.view import View, multiplying
+from sordino.privacy.cost import Cost, odds_sentence
 
 if TYPE_CHECKING:
-    from sordino.ledger import Balance
-    from sordino.session.settled import Settled
+    pass
 
-__all__ = ["NOT_DEFENDED", "NOT_LOCAL", "Card", "Paid", "assumption", "claim", "odds_sentence"]
+__all__ = ["NOT_DEFENDED", "NOT_LOCAL", "SIDE_CHANNELS", "TUNING", "Card", "Paid", "odds_sentence"]
 
 SIDE_CHANNELS = "answers on a public integer grid; exact sampling; no error, shape, field or log line depends on the data"
 TUNING = "bounds, grids, mechanism and the split of the price follow from public facts alone"
@@ -28,14 +26,6 @@ NOT_DEFENDED = (
     "is, are not defended against; an analyst's cap is a purse, not a guarantee: "
     "recorded answers are open to every analyst of the dataset, so only the dataset cap bounds what one person or a coalition learns"
 )
-
-
-def odds_sentence(epsilon: float, delta: float) -> str:
-    """What epsilon means for someone who bets on a person's presence."""
-    if epsilon > 20:
-        return "At this epsilon there is no meaningful privacy."
-    sentence = f"Whatever an observer believed about a person, this release multiplies the odds by at most {math.exp(epsilon):.3g}"
-    return f"{sentence}, except with probability {delta:.2g}." if delta else f"{sentence}."
 
 
 class Card(dict[str, Any]):
@@ -96,47 +86,3 @@ class Paid:
 
     def __str__(self) -> str:
         return str(self.exact)
-
-
-def claim(plan: Settled, release: str, balance: Balance) -> Card:
-    """The card of one release, as of its own charge: a repeat shows the same card, the present state is the table's budget."""
-    rule = balance.filter.accounting
-    spent = {"epsilon": balance.spent, "delta": balance.spent_delta}
-    so_far = {**spent, "cap": balance.cap, "cap delta": balance.cap_delta, "accounting": rule}
-    withheld = {} if plan.plan.keys is None else {"withheld": plan.plan.keys.withheld}
-    said = {name: step for name, step in plan.steps.items() if step.bar != "none" or step.said_without_bar}
-    about = {plan.labels[name]: step.covers for name, step in said.items() if step.covers}
-    return Card(
-        {
-            **plan.facts,
-            "release": release,
-            "this release": {"epsilon": str(plan.cost.epsilon), "delta": str(plan.cost.delta), "family": plan.cost.family},
-            "so far": so_far,
-            "composition": "every release of this dataset, by everybody and for ever, is added up under one cap",
-            "mechanism": plan.mechanism,
-            "theorem": list(dict.fromkeys(certificate.theorem for certificate in plan.certificates)),
-            "assumes": list(dict.fromkeys(c.assumptions for c in plan.certificates if c.assumptions)),
-            "bar": plan.bar,
-            **({"bar about": about} if about else {}),
-            **withheld,
-            "tuning": TUNING,
-            "post-processing": [],
-            "side channels": SIDE_CHANNELS,
-            "not defended": NOT_DEFENDED,
-            "odds": odds_sentence(float(plan.cost.epsilon), float(plan.cost.delta)),
-        }
-    )
-
-
-def assumption(view: View | None, checked: str) -> dict[str, Any]:
-    """What a card says of the keys a view takes for unique, and of rows that its joins leave out; nothing where there are neither."""
-    if view is None:
-        return {}
-    paths = [f"{table.on} in {table.via.name}" for table in view.tables if table.via is not None]
-    cut = {join.most for join in multiplying(view)}
-    found = {"joins": f"each side of a join keeps at most {max(cut):,} rows of one person"} if cut else {}
-    if not paths:
-        return found
-    when = f"checked by the owner on {checked}" if checked else "declared by the owner, not checked"
-    words = f"{', '.join(dict.fromkeys(paths))} ({when})"
-    return {**found, "unique keys": f"{words}; if two people shared one, the guarantee would not hold for them"}

@@ -197,7 +197,7 @@ def _safe(draws: int, level: float = LEVEL) -> float:
 
 def outlook(query: Query, *, guess: bool = True) -> Outlook:
     """The outlook from public facts: the declared twin, or where none is declared, and a guess will do, made-up rows."""
-    from sordino.session.price import public_rows
+    from sordino.session.recorded import public_rows
 
     rows = public_rows(query)
     groups = math.prod(len(query.asked.column(name).keys or ()) or 1 for name in query.asked.by)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from dataclasses import replace
 from fractions import Fraction
@@ -19,8 +20,9 @@ from sordino.statistics.port import LEVEL
 if TYPE_CHECKING:
     from sordino.session.query import Query
 
-__all__ = ["NoiseWeight", "combine", "drawn_noise", "half_width", "noise_of", "second_price"]
+__all__ = ["NoiseWeight", "combine", "drawn_noise", "half_width", "improved", "noise_of", "second_price"]
 
+log = logging.getLogger("sordino")
 CELLS = 400  # cells per scale of the mean's noise
 
 
@@ -100,3 +102,22 @@ def combine(releases: list[Release], noises: list[NoiseWeight]) -> Release:
     card = Card(newest.card)
     card["post-processing"] = [*card.get("post-processing", []), f"inverse-variance mean of {', '.join(r.id for r in releases)}"]
     return replace(newest, answers=answers, card=card, raw={}, sealed=None)
+
+
+def improved(query: Query, within: Any, analyst: str | None = None) -> Release:
+    """A better answer to a question, at the price of what it still lacks; see `Query.improve`."""
+    wish = query.wished(within)
+    good = query.recall(None, wish)
+    found = query.drawn_alike()
+    if good is not None:
+        return good
+    known = [noise for item in found if (noise := drawn_noise(query, item)) is not None]
+    additive = bool(found) and len(known) == len(found)
+    if additive and half_width(known) <= min(wish.values()):
+        return combine(found, known)
+    cost = second_price(query, known, wish) if additive else None
+    if cost is None:
+        log.warning("sordino: averaging does not help here; this is a fresh release at full price")
+        return query.release(within=within, fresh=True, analyst=analyst)
+    found.append(query.release(epsilon=cost, fresh=True, analyst=analyst))
+    return combine(found, [noise for item in found if (noise := drawn_noise(query, item)) is not None])

@@ -27,8 +27,8 @@ from sordino.summaries import Counts, Draw, KeyWeights, Near, Nearness, RankWind
 from sordino.summaries.array_table import answer, quantised
 from sordino.summaries.moment import ONE, Gradient, Gram, Lengths, Outer
 from sordino.summaries.records import Records, of_coordinates
-from sordino.summaries.request import weight_of
-from sordino.summaries.totals import Sorted, Values, rank_window
+from sordino.summaries.request import rank_window, weight_of
+from sordino.summaries.totals import Sorted, Values
 
 __all__ = ["Owned", "owned", "release"]
 

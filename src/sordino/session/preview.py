@@ -15,9 +15,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from sordino.errors import SordinoError
-from sordino.pictures import Picture, lines
+from sordino.pictures import Picture, chain, lines
 from sordino.plan.query_plan import unlisted
 from sordino.privacy.number import as_epsilon
+from sordino.schema.spelling import describe
 from sordino.session.about import about_plan, lost
 from sordino.session.forecast import Forecast, Outlook, outlook
 from sordino.session.price import Offer, Wish, price
@@ -29,7 +30,10 @@ if TYPE_CHECKING:
     from sordino.session.query import Query
     from sordino.session.settled import Settled
 
-__all__ = ["EPSILONS", "Choice", "Explanation", "Other", "Preview", "PriceLine", "explain", "others_of", "preview", "price_line", "rounded"]
+__all__ = [
+    "EPSILONS", "Choice", "Explanation", "Other", "Preview", "PriceLine", "explain", "others_of", "pictured", "preview", "price_line",
+    "rounded",
+]  # fmt: skip
 
 EPSILONS = ("0.05", "0.1", "0.2", "0.5", "1", "2")
 SIZES = (1_000, 10_000, 100_000)
@@ -374,3 +378,12 @@ def _rival(view: Outlook, name: str, way: str, epsilon: Fraction, delta: Any) ->
         return Choice(name, way, known.mechanism, False, known.half_width, known.rmse, known.source)
     except SordinoError as error:
         return Choice(name, way, "", False, problem=f"{error.what} {error.fix}")
+
+
+def pictured(query: Query) -> Picture:
+    """A question, step by step; nothing is read."""
+    asked, unit = query.asked, query.unit
+    many = "every row is a person" if unit.column is None else unit.words
+    steps = [f"rows of {query.table.name}", *([] if asked.where is None else [f"where {describe(asked.where)}"]), many]
+    steps += [f"by {', '.join(asked.by)}"] if asked.by else []
+    return chain([*steps, ", ".join(asked.statistics) or "no statistic yet", ".preview() shows prices, .release(within=...) pays"])

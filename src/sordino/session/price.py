@@ -7,17 +7,17 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from sordino.errors import BudgetExceeded, QueryError, SordinoError
 from sordino.privacy.number import as_positive
 from sordino.session.forecast import outlook
-from sordino.session.release import Release
-from sordino.statistics import bundles, count_units
+from sordino.session.recorded import public_rows
+from sordino.statistics import bundles
 
 if TYPE_CHECKING:
     from sordino.session.query import Query
+    from sordino.session.settled import Settled
 
 __all__ = [
     "LEAST",
@@ -25,13 +25,14 @@ __all__ = [
     "Wish",
     "as_wish",
     "ceiling",
+    "drawn_wish",
     "epsilon_of",
-    "meets",
     "price",
-    "public_rows",
     "rank_wish",
     "rho_offer",
+    "settled_at",
     "widths",
+    "wish_of",
 ]
 
 MOST = Fraction(20)  # above it a release has no meaningful privacy, and no accuracy is worth that
@@ -66,6 +67,22 @@ def as_wish(within: Any, names: tuple[str, ...]) -> Wish:
     return {name: float(width) for name, width in said.items()}
 
 
+def wish_of(query: Query, within: Any, within_rank: Any) -> Wish:
+    """The wish in one of the two ways to say it: in the statistic's unit, or in ranks."""
+    if within is not None and within_rank is not None:
+        raise QueryError("SRD-101", "within and within_rank are two wishes.", "Give one of them.")
+    return query.wished(within) if within_rank is None else rank_wish(within_rank, query)
+
+
+def drawn_wish(query: Query, within: Any) -> Wish:
+    """The half-width wished for each draw; of two wishes for the same the narrower one."""
+    wish: Wish = {}
+    for label, width in as_wish(within, tuple(query.asked.statistics)).items():
+        first = query.labels.first(label)
+        wish[first] = min(width, wish.get(first, width))
+    return wish
+
+
 def rank_wish(share: Any, query: Query) -> Wish:
     """A share of the rows as a number of ranks, for every statistic asked; needs a public number of rows."""
     number = isinstance(share, int | float | Fraction) and not isinstance(share, bool)
@@ -76,64 +93,6 @@ def rank_wish(share: Any, query: Query) -> Wish:
         what = "a share of the rows means nothing while their number is unknown."
         raise QueryError("SRD-103", what, "Give size=, or release a count of the same rows first.")
     return dict.fromkeys(query.labels.drawn.statistics, float(share) * rows)
-
-
-def meets(release: Release, wish: Wish, *, ranks: bool = False) -> bool:
-    """Whether a recorded answer's own bar is narrow enough, in every group and part."""
-    if ranks:
-        return all(name in release.rank_bars and release.rank_bars[name][1] <= most for name, most in wish.items())
-    for name, width in wish.items():
-        lows, highs = release.answers.get(f"{name}_low", [None]), release.answers.get(f"{name}_high", [None])
-        halves = [half for low, high in zip(lows, highs, strict=True) for half in _halves(low, high)]
-        if not halves or any(half is None or half > width for half in halves):
-            return False
-    return True
-
-
-def _halves(low: Any, high: Any) -> list[Any]:
-    if isinstance(low, dict):
-        return [(high[key] - low[key]) / 2 for key in low]
-    if isinstance(low, tuple):
-        return [(b - a) / 2 for a, b in zip(low, high, strict=True)]
-    return [None if low is None or high is None else (high - low) / 2]
-
-
-def public_rows(query: Query) -> int | None:
-    """How many rows the question is about, in its smallest group if it has some, as far as the public knows: never more than there are.
-
-    Where every row is a unit the declared size says it; elsewhere the size, and a count of people, are about people, of whom each has at
-    least one row. A recorded count of the same rows says more: alone or in a bundle, of rows or of those that have a value in the one
-    column that is read. Counts are averaged by inverse variance, so that many poor ones cannot drown what a good one says.
-    """
-    table, asked = query.table, query.asked
-    alone = table.unit.column is None
-    size = table.size if asked.where is None and not asked.by and not asked.joins else None
-    if size is not None and alone:
-        return size
-    rows = [_low_end(question) for question in query.countings]
-    people = [] if asked.by else [size, _low_end(query.alone(n=count_units()).by_mechanism(None))]
-    known: list[int] = [low for low in (*rows, *people) if low is not None and low > 0]
-    return max(known, default=None)
-
-
-def _low_end(question: Query) -> int | None:
-    """The low end of all recorded answers to a question about a number, in the group where it is lowest."""
-    counts = [found for found in map(_counts, question.sealed(quiet=True)) if found]
-    if not counts or (question.asked.by and any(len(found) != len(counts[0]) for found in counts)):
-        return None
-    lows: list[int] = []
-    for group in zip(*counts, strict=True):
-        weight = math.fsum(half**-2 for _, half in group)
-        lows.append(math.floor(math.fsum(value * half**-2 for value, half in group) / weight - weight**-0.5))
-    return min(lows, default=None)
-
-
-@lru_cache(4096)
-def _counts(sealed: bytes) -> tuple[tuple[float, float], ...]:
-    """A recorded count with its half-width, in every group; a book's answers stay as they are."""
-    found = Release.from_bytes(sealed)
-    ends = zip(*(found.answers.get(found.names[0] + end, []) for end in ("_low", "_high")), strict=False)
-    return tuple(((low + high) / 2, max((high - low) / 2, 0.5)) for low, high in ends if low is not None and high is not None)
 
 
 def widths(query: Query, offer: Offer, delta: Any = None, *, ranks: bool = False, names: Wish | None = None) -> dict[str, float | None]:
@@ -165,6 +124,15 @@ def price(query: Query, wish: Wish, delta: Any = None, *, ranks: bool = False) -
         return found[0]
     balance, rows = query.table.budget, outlook(query, guess=False).rows
     return min(found, key=lambda o: balance.weight(query.settle(o.epsilon, delta, weights=o.weights, way=o.way, rows=rows).cost))
+
+
+def settled_at(query: Query, rho: Any, wish: Wish, delta: Any = None, *, ranks: bool = False) -> Settled:
+    """The plan at a price in rho, or at the least price of a wish."""
+    if rho is not None:
+        sold = rho_offer(query, rho, delta)
+        return replace(query.settle(sold.epsilon, delta, way=sold.way), own_profile=True)
+    offer = price(query, wish, delta, ranks=ranks)
+    return query.settle(offer.epsilon, delta, weights=offer.weights, way=offer.way)
 
 
 def _least_offer(query: Query, wish: Wish, delta: Any, way: str | None, *, ranks: bool) -> Offer:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import html
 import logging
 from collections.abc import Callable, Iterator, Mapping
@@ -12,10 +11,10 @@ from functools import cached_property, lru_cache
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any
 
-from sordino.errors import QueryError, SordinoError, builds
-from sordino.ledger import Asked, AskedLimits, Membership
+from sordino.errors import QueryError, builds
+from sordino.ledger import Asked
 from sordino.ledger.record import as_text
-from sordino.pictures import Picture, chain
+from sordino.pictures import Picture
 from sordino.plan.arrangement import Arrangement
 from sordino.plan.query_plan import Labels, labels_of, unlisted
 from sordino.plan.query_plan import QueryPlan as Question
@@ -24,23 +23,19 @@ from sordino.privacy.number import as_delta, as_epsilon, as_positive
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column, shown
 from sordino.schema.expression import Predicate
-from sordino.schema.spelling import describe
-from sordino.session import private_limit
-from sordino.session.encoding import split
+from sordino.session import private_limit, recorded
 from sordino.session.execute import execute
-from sordino.session.improvement import combine, drawn_noise, half_width, second_price
-from sordino.session.older import older_answers, older_key
+from sordino.session.improvement import improved
 from sordino.session.people import per_person
-from sordino.session.preview import EPSILONS, Explanation, Preview, explain, preview
-from sordino.session.price import Offer, Wish, as_wish, meets, price, public_rows, rank_wish, rho_offer, widths
-from sordino.session.release import Release, as_level, member_of, price_of
+from sordino.session.preview import EPSILONS, Explanation, Preview, explain, pictured, preview
+from sordino.session.price import Wish, drawn_wish, settled_at, wish_of
+from sordino.session.release import Release, as_level
 from sordino.session.settled import Settled, settle
 from sordino.session.verbs import TableVerbs
-from sordino.statistics import Answer, Statistic, Step, count, count_units, std
-from sordino.statistics import sum as total
+from sordino.statistics import Statistic, Step
 from sordino.statistics.column_quantile import Position, as_confidence, as_interval
 from sordino.statistics.port import LEVEL, Shape
-from sordino.statistics.row_count import PredicateCounts, Present
+from sordino.statistics.row_count import PredicateCounts
 
 if TYPE_CHECKING:
     from sordino.session.table import Table
@@ -116,16 +111,8 @@ class Query(TableVerbs):
     @builds
     def with_interval(self, interval: Any = None, level: Any = None) -> Query:
         """The same question with other ends for its quantiles: none, about these rows, or about their population, at a level."""
-        wanted: dict[str, Any] = {} if interval is None else {"interval": as_interval(interval)}
-        sure: dict[str, Any] = {} if level is None else {"level": as_confidence(level)}
-        found = {label: item for label, item in self.asked.statistics.items() if isinstance(item, Position)}
-        if not found:
-            if sure or wanted.get("interval") == "total":
-                what = "only the ends of quantiles are drawn for one level and one kind of interval."
-                raise QueryError("SRD-106", what, 'Leave level= and interval= out: answer.interval(0.99, kind="total") is free afterwards.')
-            return self
-        changed = {label: replace(item, **wanted, **sure) for label, item in found.items()}
-        return replace(self, asked=replace(self.asked, statistics={**self.asked.statistics, **changed}))
+        changed = self.asked.with_interval(interval, level)
+        return self if changed is self.asked else replace(self, asked=changed)
 
     @cached_property
     def unit(self) -> PrivacyUnit:
@@ -148,7 +135,7 @@ class Query(TableVerbs):
         if self.asked.limit_is_drawn:
             raise QueryError("SRD-204", "its limit is drawn first, which takes a release of its own.", "Release the question by itself.")
         price, share = as_epsilon(epsilon), None if delta is None else as_delta(delta, zero=True)
-        known = public_rows(self) if rows is ... else rows
+        known = recorded.public_rows(self) if rows is ... else rows
         divided = None if weights is None else tuple(weights.items())
         return self._settled(price, share, known, divided, way)
 
@@ -175,18 +162,9 @@ class Query(TableVerbs):
         return self.by_mechanism("laplace") if other else self
 
     @cached_property
-    def counting(self) -> Query:
-        """The count of the same rows, whose recorded answers tell the public how many there are."""
-        return self.alone(count=count()).by_mechanism(None)
-
-    @cached_property
     def countings(self) -> tuple[Query, ...]:
         """Every question whose recorded answers tell the public how many of these rows count: all rows, those with a value, people."""
-        if self.asked.by and any(self.asked.column(name).keys is None for name in self.asked.by):
-            return ()  # which groups there are is private, and so is the smallest
-        present = [self.alone(n=Present(name)).by_mechanism(None) for name in self.asked.read[:1] if len(self.asked.read) == 1]
-        units = [self.alone(n=count_units()).by_mechanism(None)] if self.table.unit.column is None else []
-        return (self.counting, *present, *units)
+        return recorded.countings(self)
 
     def ways(self, name: str, epsilon: Fraction, plan: Settled) -> tuple[str, ...]:
         """The short names of the mechanisms that can answer one statistic, the planner's choice first."""
@@ -244,33 +222,15 @@ class Query(TableVerbs):
         return lru_cache(8)(self.with_interval)
 
     def _wish(self, within: Any, within_rank: Any) -> Wish | None:
-        if within is not None and within_rank is not None:
-            raise QueryError("SRD-101", "within and within_rank are two wishes.", "Give one of them.")
-        if within_rank is not None:
-            return rank_wish(within_rank, self)
-        return None if within is None else self.wished(within)
+        return None if within is None and within_rank is None else wish_of(self, within, within_rank)
 
     def wished(self, within: Any) -> Wish:
         """The half-width wished for each draw; of two wishes for the same the narrower one."""
-        wish: Wish = {}
-        for label, width in as_wish(within, tuple(self.asked.statistics)).items():
-            first = self.labels.first(label)
-            wish[first] = min(width, wish.get(first, width))
-        return wish
+        return drawn_wish(self, within)
 
-    def said(
-        self, *, epsilon: Any = None, rho: Any = None, delta: Any = None, within: Any = None, within_rank: Any = None
-    ) -> dict[str, str]:
-        """The price in the caller's words, for the book: by it a repeated request is known, whatever it would cost today."""
-        words = {} if epsilon is None else {"epsilon": str(as_epsilon(epsilon))}
-        words |= {} if rho is None else {"rho": str(as_positive(rho, "rho"))}
-        words |= {} if delta is None else {"delta": str(as_delta(delta, zero=True))}
-        wish = {} if within is None else {self.labels.canonical[name]: width for name, width in self.wished(within).items()}
-        words |= {"level": f"{self.level:.17g}"} if self.level != LEVEL and (within is not None or within_rank is not None) else {}
-        words |= {"within": ", ".join(f"{name}: {wish[name]:.17g}" for name in sorted(wish))} if wish else {}
-        points = [item.interval is None for item in self.asked.statistics.values() if isinstance(item, Position)]
-        words |= {"interval": "false"} if points and all(points) else {}
-        return words if within_rank is None else words | {"within_rank": f"{float(within_rank):.17g}"}
+    def said(self, **price: Any) -> dict[str, str]:
+        """The price in the caller's words (those of `priced`), for the book: by it a repeated request is known, whatever it costs today."""
+        return recorded.said(self, **price)
 
     @cached_property
     def labels(self) -> Labels:
@@ -285,18 +245,12 @@ class Query(TableVerbs):
     @cached_property
     def charged(self) -> Asked:
         """What a charge for this question says it is for."""
-        table, drawn = self.table, self.labels.drawn
-        alone = [replace(drawn, statistics={label: statistic}) for label, statistic in drawn.statistics.items()]
-        words = [question(item, table.unit, fold_ids=table.fold_ids) for item in (alone if len(alone) > 1 else ())]
-        members = tuple(Asked(recall_key(table.dataset, table.version, said)) for said in words)
-        if not members and self.pointed.key() != self.key():  # the point of an interval is a question of its own
-            members = (Asked(self.pointed.key()),)
-        return Asked(self.key(), members, AskedLimits.of(self.unit), self.words["text"], older=self.older, point=self.pointed.key())
+        return recorded.charged(self)
 
     @cached_property
     def older(self) -> bytes | None:
         """The key this question had in format 1, if its book may hold answers under it."""
-        return older_key(self)
+        return recorded.older_key(self)
 
     def key(self) -> bytes:
         """What makes a repeat of this question free."""
@@ -319,13 +273,9 @@ class Query(TableVerbs):
     def priced(self, *, epsilon: Any = None, rho: Any = None, delta: Any = None, within: Any = None, within_rank: Any = None) -> Settled:
         """The plan at a price, or at the least price of a wish: what `release` would charge if nothing is recorded. Free."""
         self._one_price(epsilon, rho, within, within_rank)
-        if rho is not None:
-            sold = rho_offer(self, rho, delta)
-            return replace(self.settle(sold.epsilon, delta, way=sold.way), own_profile=True)
         if epsilon is not None:
             return self.settle(epsilon, delta)
-        offer = price(self, self._wish(within, within_rank) or {}, delta, ranks=within_rank is not None)
-        return self.settle(offer.epsilon, delta, weights=offer.weights, way=offer.way)
+        return settled_at(self, rho, self._wish(within, within_rank) or {}, delta, ranks=within_rank is not None)
 
     def release(
         self,
@@ -359,15 +309,13 @@ class Query(TableVerbs):
             raise QueryError("SRD-106", what, 'Use otherwise="refuse" or "global", and fresh=True or False.')
         if request is not None:
             as_text(request, "the request id")
+        terms: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "delta": delta, "within": within, "within_rank": within_rank}
+        who: dict[str, Any] = {"fresh": fresh, "analyst": analyst, "request": request}
         ends = self.ended(interval, level, within_rank)
         if ends is not self:
-            terms: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "delta": delta, "within": within, "within_rank": within_rank}
-            who: dict[str, Any] = {"fresh": fresh, "analyst": analyst, "request": request}
             return ends.release(**terms, mechanism=mechanism, propose=propose, otherwise=otherwise, **who)
         if mechanism is not None or propose is not None:
-            other = self.by_mechanism(mechanism, propose, otherwise)
-            price: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "delta": delta, "within": within, "within_rank": within_rank}
-            return other.release(**price, fresh=fresh, analyst=analyst, request=request)
+            return self.by_mechanism(mechanism, propose, otherwise).release(**terms, **who)
         self._one_price(epsilon, rho, within, within_rank)
         if self.asked.limit_is_drawn:
             return private_limit.released(
@@ -375,21 +323,14 @@ class Query(TableVerbs):
             )
         wish, ranks = self._wish(within, within_rank), within_rank is not None
         least = None if epsilon is None else as_epsilon(epsilon)
-        recorded = None if fresh else self.recall(least, wish, ranks=ranks, rho=None if rho is None else as_positive(rho, "rho"))
-        if recorded is not None:
-            return recorded.at(self.level).presented()
-        plan = self.priced(epsilon=epsilon, rho=rho, delta=delta, within=within, within_rank=within_rank)
+        found = None if fresh else self.recall(least, wish, ranks=ranks, rho=None if rho is None else as_positive(rho, "rho"))
+        if found is not None:
+            return found.at(self.level).presented()
+        plan = self.priced(**terms)
         for said in unlisted(self.asked):
             log.warning("sordino: %s", said)
-        sealed = execute(
-            plan,
-            self.table.ledger,
-            self.table.engine,
-            request=request,
-            analyst=analyst,
-            owner_log=self.table.log_failure,
-            wish=self.said(epsilon=epsilon, rho=rho, delta=delta, within=within, within_rank=within_rank),
-        )
+        book, engine, log_failure = self.table.ledger, self.table.engine, self.table.log_failure
+        sealed = execute(plan, book, engine, request=request, analyst=analyst, owner_log=log_failure, wish=self.said(**terms))
         return replace(Release.from_bytes(sealed, query=self), more=self.table.budget.more(plan.cost)).at(self.level).presented()
 
     def recorded(self, *, older: bool = True) -> list[Release]:
@@ -398,21 +339,7 @@ class Query(TableVerbs):
 
     def sealed(self, *, older: bool = True, quiet: bool = False) -> list[bytes]:
         """The same as the book has them; those of format 1 came first, points of intervals and members of bundles and batches come last."""
-        own = [*(older_answers(self, quiet=quiet) if older else ()), *self.table.ledger.recall(self.key()), *self._points()]
-        return [*own, *(found for item in self.table.ledger.recall_members(self.key()) if (found := self._member(item)) is not None)]
-
-    def _points(self) -> list[bytes]:
-        """The points of recorded intervals, where this is the question about the point alone."""
-        asked = list(self.labels.drawn.statistics.values())
-        if self.asked.mechanism is not None or len(asked) != 1 or not isinstance(asked[0], Position) or asked[0].interval is not None:
-            return []
-        recorded = (sealed for kind in ("noise", "total") for sealed in self.table.ledger.recall(self.with_interval(kind).key()))
-        return [found for sealed in recorded if (found := _point(sealed)) is not None]
-
-    def _member(self, found: Membership) -> bytes | None:
-        """The answer to this question out of several that were sealed together, as the book would have it alone."""
-        sealed, path = (split(found.answer)[found.path[0]], found.path[1:]) if found.batch else (found.answer, found.path)
-        return member_of(sealed, path[0], next(iter(self.labels.sealed.values()))) if path else sealed
+        return recorded.sealed(self, older=older, quiet=quiet)
 
     def drawn_alike(self) -> list[Release]:
         """Recorded answers that have the noise which today's plan has at their price, and so may be averaged."""
@@ -432,34 +359,7 @@ class Query(TableVerbs):
         self, epsilon: Fraction | None, wish: Wish | None = None, *, ranks: bool = False, rho: Fraction | None = None
     ) -> bytes | None:
         """The same as the book has it."""
-        sure = max((float(item.level) for item in self.asked.statistics.values() if isinstance(item, Position)), default=0.0)
-
-        def enough(sealed: bytes) -> bool:
-            if sure and any(ends["level"] < sure for ends in Release.from_bytes(sealed).drawn.values()):
-                return False
-            if wish is not None:
-                return self._met(sealed, wish, ranks=ranks)
-            paid = price_of(sealed)
-            if rho is not None:
-                return paid.rho * Fraction(10003, 10000) >= rho
-            return epsilon is not None and paid.epsilon >= epsilon and self._as_narrow(sealed, epsilon)
-
-        return max(filter(enough, self.sealed()), key=lambda sealed: price_of(sealed).epsilon, default=None)
-
-    def _met(self, sealed: bytes, wish: Wish, *, ranks: bool) -> bool:
-        """Whether a recorded answer is as accurate as wished, at this question's level."""
-        try:
-            return meets(Release.from_bytes(sealed, query=self).at(self.level), wish, ranks=ranks)
-        except QueryError:  # known at another level only
-            return False
-
-    def _as_narrow(self, sealed: bytes, epsilon: Fraction) -> bool:
-        """Whether a member of a bundle that shares its draw with others is as accurate as a draw of its own at this price."""
-        if not _shared(sealed):
-            return True
-        found = Release.from_bytes(sealed, query=self)
-        known = {name: width for name, width in widths(self, Offer(epsilon)).items() if width is not None}
-        return not known or meets(found, known)
+        return recorded.recall_sealed(self, epsilon, wish, ranks=ranks, rho=rho)
 
     def interval(self, release: Release, level: float, *, population: bool = False) -> tuple[Any, Any] | None:
         """The interval of one of this question's answers at another level, from its recorded draws; or that about the population."""
@@ -467,33 +367,11 @@ class Query(TableVerbs):
 
     def ends(self, release: Release, name: str, place: int, level: float, *, population: bool = False) -> tuple[Any, Any] | None:
         """The same for one statistic in one group. Of groups only what needs no more than the shown number is known at other levels."""
-        cells, raw = (release.answers.get(name + end, []) for end in ("", "_low", "_high")), release.raw.get(name)
-        value, low, high = ([*column, None][min(place, len(column))] for column in cells)
-        for step in self.steps_of(release, name):
-            answer = Answer(value, low, high, raw=tuple(raw[place]) if raw else ())
-            if low is None or not _drew(step, answer):
-                continue
-            if not population:
-                return step.interval(answer, level)
-            if hasattr(step, "population"):
-                wide: tuple[Any, Any] | None = step.population(answer, level)
-                return wide
-        raise QueryError("SRD-103", "this interval is known at 95% only.", "Ask for interval(0.95).")
+        return recorded.ends(self, release, name, place, level, population=population)
 
     def steps_of(self, release: Release, name: str) -> Iterator[Step]:
         """The steps that may have drawn an answer: its own, or one it shared with a sum or a spread of a column of the same release."""
-        own = release.cost.exact
-        for way in (None, *(["gaussian"] if "Gaussian" in release.mechanism else [])):  # which may have been chosen for the ledger's sake
-            with contextlib.suppress(SordinoError):
-                if (step := self.settle(own.epsilon, own.delta, way=way).steps.get(self.labels.first(name))) is not None:
-                    yield step
-        if release.card.get("part of", {}).get("draw") != "shared":
-            return
-        for column in release.card["question"]["columns"]:
-            for mate in (total(column), std(column)):
-                with contextlib.suppress(SordinoError):
-                    both = self.alone(**{name: self.asked.statistics[name], f"{name} and another": mate})
-                    yield both.settle(own.epsilon, own.delta).steps[name]
+        return recorded.steps_of(self, release, name)
 
     def improve(self, *, within: Any, analyst: str | None = None) -> Release:
         """A better answer, at the price of what it still lacks.
@@ -502,57 +380,15 @@ class Query(TableVerbs):
         so that the mean meets `within`. Where that is impossible or dearer, it is a fresh release at full price, and the log says so
         before it is charged.
         """
-        wish = self.wished(within)
-        good = self.recall(None, wish)
-        found = self.drawn_alike()
-        if good is not None:
-            return good
-        known = [noise for item in found if (noise := drawn_noise(self, item)) is not None]
-        additive = bool(found) and len(known) == len(found)
-        if additive and half_width(known) <= min(wish.values()):
-            return combine(found, known)
-        cost = second_price(self, known, wish) if additive else None
-        if cost is None:
-            log.warning("sordino: averaging does not help here; this is a fresh release at full price")
-            return self.release(within=within, fresh=True, analyst=analyst)
-        found.append(self.release(epsilon=cost, fresh=True, analyst=analyst))
-        return combine(found, [noise for item in found if (noise := drawn_noise(self, item)) is not None])
+        return improved(self, within, analyst)
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(repr(self))}</pre>{self.plot().svg}"
 
     def plot(self) -> Picture:
         """The question, step by step; nothing is read."""
-        asked, unit = self.asked, self.unit
-        many = "every row is a person" if unit.column is None else unit.words
-        steps = [f"rows of {self.table.name}", *([] if asked.where is None else [f"where {describe(asked.where)}"]), many]
-        steps += [f"by {', '.join(asked.by)}"] if asked.by else []
-        return chain([*steps, ", ".join(asked.statistics) or "no statistic yet", ".preview() shows prices, .release(within=...) pays"])
+        return pictured(self)
 
     def __repr__(self) -> str:
         by = f" by {', '.join(self.asked.by)}" if self.asked.by else ""
         return f"Query({', '.join(self.asked.statistics)}{by} of {self.table.name!r}; nothing read, nothing spent)"
-
-
-@lru_cache(4096)
-def _shared(sealed: bytes) -> bool:
-    """Whether an answer was drawn together with others; a book's answers stay as they are."""
-    return bool(Release.from_bytes(sealed).card.get("part of", {}).get("draw") == "shared")
-
-
-@lru_cache(4096)
-def _point(sealed: bytes) -> bytes | None:
-    """The point of a recorded interval, or a record that is a point as a whole because too few rows were known for ends."""
-    found = Release.from_bytes(sealed)
-    if not found.drawn:
-        return sealed if found.bar == "rank" else None
-    point = found.point()
-    return None if point is None else point.to_bytes()
-
-
-def _drew(step: Step, answer: Answer) -> bool:
-    """Whether a step, given what was drawn, says what the answer says: the table's declarations may have changed since."""
-    try:
-        return step.interval(answer, 0.95) == (answer.low, answer.high)
-    except (ValueError, IndexError, TypeError):  # numbers of another draw
-        return False

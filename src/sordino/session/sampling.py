@@ -22,7 +22,7 @@ from sordino.schema.column import Grid
 from sordino.statistics import iqr, quantiles, std
 from sordino.statistics.column_mean import Mean
 from sordino.statistics.column_quantile import Quantile, Quantiles
-from sordino.statistics.reach import grid_of
+from sordino.statistics.port import grid_of
 from sordino.statistics.regression import Regression
 from sordino.statistics.row_count import Count
 from sordino.summaries.array_table import ArrayColumn, ArrayTable
@@ -159,7 +159,7 @@ def _counted(step: Any, rows: float) -> Floats:
 
 def _rows(release: Release) -> int:
     """How many rows the answer is about: the declared size, a recorded count, or what the two drawn halves add up to."""
-    from sordino.session.price import public_rows
+    from sordino.session.recorded import public_rows
 
     known = public_rows(release.query)
     drawn = release.raw.get(release.names[0]) or [()]

@@ -23,11 +23,12 @@ from sordino.plan.query_plan import Labels
 from sordino.plan.query_plan import QueryPlan as Question
 from sordino.plan.recall import context, frame
 from sordino.privacy.certificate import Certificate, whole_cost
-from sordino.privacy.cost import Cost
+from sordino.privacy.cost import Cost, odds_sentence
 from sordino.schema.column import shown
 from sordino.schema.frame import Frame
 from sordino.schema.spelling import spell
-from sordino.session.card import NOT_LOCAL, Card, assumption, claim
+from sordino.schema.view import View, multiplying
+from sordino.session.card import NOT_DEFENDED, NOT_LOCAL, SIDE_CHANNELS, TUNING, Card
 from sordino.session.release import Paid, Release
 from sordino.statistics import Answer, Context, Plan, Step, plan_steps
 from sordino.statistics.budget_split import THRIFTY
@@ -252,6 +253,50 @@ class Settled:
         keys = {column: [group[i] for group in groups or ()] for i, column in enumerate(self.by)}
         names = tuple(self.labels.values())
         return Release(columns, keys, names, paid, self.mechanism, self.bar, id, card, ranks, raw, self.shapes, drawn, canonical=True)
+
+
+def claim(plan: Settled, release: str, balance: Balance) -> Card:
+    """The card of one release, as of its own charge: a repeat shows the same card, the present state is the table's budget."""
+    rule = balance.filter.accounting
+    spent = {"epsilon": balance.spent, "delta": balance.spent_delta}
+    so_far = {**spent, "cap": balance.cap, "cap delta": balance.cap_delta, "accounting": rule}
+    withheld = {} if plan.plan.keys is None else {"withheld": plan.plan.keys.withheld}
+    said = {name: step for name, step in plan.steps.items() if step.bar != "none" or step.said_without_bar}
+    about = {plan.labels[name]: step.covers for name, step in said.items() if step.covers}
+    return Card(
+        {
+            **plan.facts,
+            "release": release,
+            "this release": {"epsilon": str(plan.cost.epsilon), "delta": str(plan.cost.delta), "family": plan.cost.family},
+            "so far": so_far,
+            "composition": "every release of this dataset, by everybody and for ever, is added up under one cap",
+            "mechanism": plan.mechanism,
+            "theorem": list(dict.fromkeys(certificate.theorem for certificate in plan.certificates)),
+            "assumes": list(dict.fromkeys(c.assumptions for c in plan.certificates if c.assumptions)),
+            "bar": plan.bar,
+            **({"bar about": about} if about else {}),
+            **withheld,
+            "tuning": TUNING,
+            "post-processing": [],
+            "side channels": SIDE_CHANNELS,
+            "not defended": NOT_DEFENDED,
+            "odds": odds_sentence(float(plan.cost.epsilon), float(plan.cost.delta)),
+        }
+    )
+
+
+def assumption(view: View | None, checked: str) -> dict[str, Any]:
+    """What a card says of the keys a view takes for unique, and of rows that its joins leave out; nothing where there are neither."""
+    if view is None:
+        return {}
+    paths = [f"{table.on} in {table.via.name}" for table in view.tables if table.via is not None]
+    cut = {join.most for join in multiplying(view)}
+    found = {"joins": f"each side of a join keeps at most {max(cut):,} rows of one person"} if cut else {}
+    if not paths:
+        return found
+    when = f"checked by the owner on {checked}" if checked else "declared by the owner, not checked"
+    words = f"{', '.join(dict.fromkeys(paths))} ({when})"
+    return {**found, "unique keys": f"{words}; if two people shared one, the guarantee would not hold for them"}
 
 
 def settle(

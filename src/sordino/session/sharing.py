@@ -24,11 +24,10 @@ from sordino.privacy.number import as_delta, as_epsilon, as_positive, shown
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
 from sordino.schema.expression import And, IsNull, Not, Or, Predicate, canonical, names
-from sordino.schema.frame import Frame
-from sordino.schema.narrowing import fit_predicate
+from sordino.schema.frame import Frame, fit_predicate
 from sordino.session.card import NOT_DEFENDED, NOT_LOCAL, SIDE_CHANNELS, Card, odds_sentence
 from sordino.session.execute import execute, sealed_first
-from sordino.session.price import public_rows
+from sordino.session.recorded import public_rows
 from sordino.session.release import Paid, Release, price_of
 from sordino.session.settled import POOL_SHARE, Nobody
 from sordino.session.shared import Shared

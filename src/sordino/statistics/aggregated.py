@@ -23,12 +23,11 @@ from sordino.privacy.relation import Relation
 from sordino.statistics.applied import named
 from sordino.statistics.custom import Custom, fingerprint
 from sordino.statistics.own_rows import OwnRows
-from sordino.statistics.port import Answer, Context, Groups, NoForecast, Plain, Step, Ways
-from sordino.statistics.reach import ReachPrice, per_group
+from sordino.statistics.port import Answer, Context, Groups, NoForecast, Plain, ReachPrice, Step, Ways, per_group
 from sordino.statistics.registry import Sealed, registered
 from sordino.summaries import Ask, Draw, Held
 from sordino.summaries.records import Matrix, Records
-from sordino.summaries.totals import rank_window
+from sordino.summaries.request import rank_window
 
 __all__ = ["Aggregated", "aggregate"]
 

@@ -25,8 +25,7 @@ from sordino.statistics.applied_goal import GoalStep
 from sordino.statistics.custom import Custom
 from sordino.statistics.evaluation import values
 from sordino.statistics.own_rows import OwnRows, Resize, Thinning, complete, resized_tables, thinned
-from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Priced, Step, Ways
-from sordino.statistics.reach import ReachPrice, per_group, per_row
+from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Priced, ReachPrice, Step, Ways, per_group, per_row
 from sordino.statistics.registry import Sealed, registered
 from sordino.statistics.smooth_fit import FITS
 from sordino.summaries import Ask, Draw, Held

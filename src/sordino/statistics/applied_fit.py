@@ -17,8 +17,7 @@ from sordino.privacy.relation import Relation
 from sordino.statistics.custom import Custom
 from sordino.statistics.evaluation import SLACK, Evaluation, called, plain
 from sordino.statistics.own_rows import COUNT, OwnRows, Resize, bridge, resized_tables
-from sordino.statistics.port import LEVEL, Answer, Groups, NoForecast
-from sordino.statistics.reach import ReachPrice, per_group
+from sordino.statistics.port import LEVEL, Answer, Groups, NoForecast, ReachPrice, per_group
 from sordino.statistics.smooth_fit import Drawn, SmoothFit, smoothness
 from sordino.summaries import Ask, Draw, Held, Near, Refused
 from sordino.summaries.totals import MOST_ROWS

@@ -17,8 +17,7 @@ from sordino.privacy.relation import Relation
 from sordino.statistics.custom import Custom
 from sordino.statistics.evaluation import Evaluation
 from sordino.statistics.own_rows import COUNT, OwnRows, Resize, Thinning, resized_tables, thinned
-from sordino.statistics.port import LEVEL, Answer, Groups, NoForecast
-from sordino.statistics.reach import ReachPrice, per_group
+from sordino.statistics.port import LEVEL, Answer, Groups, NoForecast, ReachPrice, per_group
 from sordino.summaries import Ask, Draw, Held
 
 __all__ = ["GoalStep"]

@@ -16,9 +16,8 @@ from sordino.statistics.distinct import CountDistinct
 from sordino.statistics.grouping_sets import GroupingSets
 from sordino.statistics.known import Known
 from sordino.statistics.moments import ColumnMoments, Halves, MomentsStep
-from sordino.statistics.port import Answer, Context, Counted, Groups, Priced, Statistic, Step
+from sordino.statistics.port import Answer, Context, Counted, Groups, Priced, Statistic, Step, length_grid, public_size
 from sordino.statistics.private_keys import CountedKeys, Keys
-from sordino.statistics.reach import length_grid, public_size
 from sordino.statistics.row_count import Count, CountUnits, PredicateCounts, Present, PresentUnits
 from sordino.summaries import Ask, Draw
 

@@ -22,8 +22,8 @@ from sordino.statistics.known import Known
 from sordino.statistics.mean_two_stage import StagedStep
 from sordino.statistics.middle import MiddleStep
 from sordino.statistics.moments import BITS, Halves, halve, read_off, share_of
-from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Priced, Shape, Ways
-from sordino.statistics.reach import Reach, length_grid, public_size, read_totals, root_up
+from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Priced, Shape, Ways, length_grid, public_size
+from sordino.statistics.reach import Reach, read_totals, root_up
 from sordino.statistics.registry import Sealed, registered
 from sordino.statistics.robust import MIDDLE_WAYS
 from sordino.summaries import Ask, Draw

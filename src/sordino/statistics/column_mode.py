@@ -21,8 +21,8 @@ from sordino.mechanisms.selection import Selection
 from sordino.mechanisms.stable_mode import StableMode
 from sordino.privacy.certificate import Part
 from sordino.schema.column import Column
-from sordino.statistics.port import Answer, Context, Counted, Groups, NoInterval, Plain, Shape, Step, Ways
-from sordino.statistics.reach import ReachPrice, column_of, per_group, read_cells, tally
+from sordino.statistics.port import Answer, Context, Counted, Groups, NoInterval, Plain, ReachPrice, Shape, Step, Ways, column_of, per_group
+from sordino.statistics.reach import read_cells, tally
 from sordino.statistics.registry import Sealed, registered
 from sordino.statistics.top_counts import COUNTS_SHARE, ORDER_SHARE, CountedTopStep
 from sordino.statistics.top_values import PodiumStep, choice, choice_price, together_pays

@@ -13,8 +13,8 @@ from sordino.schema.column import Grid
 from sordino.statistics.added import TotalNoise
 from sordino.statistics.known import Known
 from sordino.statistics.moments import read_off, scaled, unit_of
-from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Priced, Ways
-from sordino.statistics.reach import Reach, Whole, length_grid, public_size, read_totals
+from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Priced, Ways, length_grid, public_size
+from sordino.statistics.reach import Reach, Whole, read_totals
 from sordino.statistics.registry import registered
 from sordino.summaries import Ask, Draw
 from sordino.summaries.totals import Item

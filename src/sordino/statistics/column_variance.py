@@ -19,8 +19,8 @@ from sordino.schema.column import Grid, coarse_shift
 from sordino.statistics.added import Floats, TotalNoise, boundary, radius, ratio_interval
 from sordino.statistics.known import KnownVariance
 from sordino.statistics.moments import Estimate, linear, read_off, scaled, unit_of
-from sordino.statistics.port import Context, Groups, Plain, Ways
-from sordino.statistics.reach import Reach, Whole, length_grid, public_size, read_totals
+from sordino.statistics.port import Context, Groups, Plain, Ways, length_grid, public_size
+from sordino.statistics.reach import Reach, Whole, read_totals
 from sordino.statistics.registry import registered
 from sordino.summaries import Ask, Draw
 from sordino.summaries.totals import Item

@@ -13,8 +13,8 @@ from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column, shown
 from sordino.schema.frame import spelled
 from sordino.statistics.column_mode import public_values, refuse_private_groups
-from sordino.statistics.port import LEVEL, Answer, Context, Counted, Groups, Plain, Ways
-from sordino.statistics.reach import Reach, column_of, read_cells
+from sordino.statistics.port import LEVEL, Answer, Context, Counted, Groups, Plain, Ways, column_of
+from sordino.statistics.reach import Reach, read_cells
 from sordino.statistics.registry import registered
 from sordino.statistics.row_count import CountStep
 from sordino.summaries import Ask, Draw

@@ -13,9 +13,8 @@ from sordino.errors import QueryError
 from sordino.mechanisms.quantile_end import QuantileEnd
 from sordino.mechanisms.quantile_exponential import QuantileExponential
 from sordino.privacy.certificate import Part
-from sordino.statistics.port import LEVEL, Answer, Context, Groups, Step, Ways
+from sordino.statistics.port import LEVEL, Answer, Context, Groups, ReachPrice, Step, Ways, per_row
 from sordino.statistics.ranks import Ordered, RankStep, several
-from sordino.statistics.reach import ReachPrice, per_row
 from sordino.summaries import Ask, Draw, Held, Window
 from sordino.summaries.totals import Ranks
 

@@ -16,8 +16,7 @@ from sordino.schema.column import Grid
 from sordino.sensitivity.ladder import Ladder
 from sordino.sensitivity.order import Glimpse, rank
 from sordino.sensitivity.position import quantile
-from sordino.statistics.port import LEVEL, Answer, Context, Groups, NoForecast
-from sordino.statistics.reach import LARGEST, ReachPrice, grid_of, per_group, public_size
+from sordino.statistics.port import LARGEST, LEVEL, Answer, Context, Groups, NoForecast, ReachPrice, grid_of, per_group, public_size
 from sordino.statistics.smooth_fit import FARTHEST, Drawn, Located, SmoothFit
 from sordino.summaries import Ask, Draw, Refused, Window
 from sordino.summaries.totals import Ranks

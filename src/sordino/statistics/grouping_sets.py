@@ -21,8 +21,8 @@ from sordino.statistics.added import Added, AddedGaussian, TotalNoise, quieter
 from sordino.statistics.column_sum import Sum, SumStep
 from sordino.statistics.linear_noise import sum_radius
 from sordino.statistics.moments import scaled
-from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Priced, Ways
-from sordino.statistics.reach import Reach, length_grid, read_totals, root_up
+from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Priced, Ways, length_grid
+from sordino.statistics.reach import Reach, read_totals, root_up
 from sordino.statistics.row_count import Count
 from sordino.summaries import Ask, Draw
 from sordino.summaries.totals import Item

@@ -18,9 +18,9 @@ from sordino.privacy.relation import Limits, Relation
 from sordino.schema.column import shown
 from sordino.statistics.added import AddedGaussian, discrete_radius, gaussian_radius
 from sordino.statistics.column_mode import public_values, refuse_private_groups
-from sordino.statistics.port import LEVEL, Answer, Context, Counted, Groups, Plain, Priced, Shape, Step, Ways
+from sordino.statistics.port import LEVEL, Answer, Context, Counted, Groups, Plain, Priced, Shape, Step, Ways, column_of, grid_of
 from sordino.statistics.ranges import LEAST_BINS, MOST_BINS, BinNoise, RangesStep, coefficients
-from sordino.statistics.reach import column_of, grid_of, read_cells, root_up, tally
+from sordino.statistics.reach import read_cells, root_up, tally
 from sordino.statistics.registry import Sealed, registered
 from sordino.summaries import Ask, Draw, Held
 from sordino.summaries.totals import Item

@@ -17,8 +17,8 @@ from sordino.privacy.certificate import Part
 from sordino.schema.column import Grid
 from sordino.statistics.added import Added, Floats, radius
 from sordino.statistics.moments import BITS, linear, share_of
-from sordino.statistics.port import LEVEL, Answer, Context, Groups, Priced
-from sordino.statistics.reach import Reach, line_up, one_unit, per_row, public_size
+from sordino.statistics.port import LEVEL, Answer, Context, Groups, Priced, one_unit, per_row, public_size
+from sordino.statistics.reach import Reach, line_up
 from sordino.summaries import Ask, Draw, Held
 from sordino.summaries.totals import Clipped, Ranks
 

@@ -19,8 +19,8 @@ from sordino.sensitivity.ladder import Ladder
 from sordino.sensitivity.middle import Ends, middle_sum, weighted_sum
 from sordino.sensitivity.order import Array
 from sordino.statistics.added import Added
-from sordino.statistics.port import LEVEL, Answer, Context, Groups, NoForecast
-from sordino.statistics.reach import Reach, ReachPrice, length_grid, one_unit, per_group, public_size, read_totals
+from sordino.statistics.port import LEVEL, Answer, Context, Groups, NoForecast, ReachPrice, length_grid, one_unit, per_group, public_size
+from sordino.statistics.reach import Reach, read_totals
 from sordino.statistics.smooth_fit import Drawn, Located, SmoothFit, smoothness
 from sordino.summaries import Ask, Draw, Refused
 from sordino.summaries.totals import Item, Middle, Middles

@@ -19,9 +19,9 @@ from sordino.schema.column import Grid
 from sordino.schema.expression import And, IsNull, Name, Not, Predicate
 from sordino.statistics.added import Added
 from sordino.statistics.custom import Custom
-from sordino.statistics.port import Context, Groups
+from sordino.statistics.port import Context, Groups, length_grid, public_size
 from sordino.statistics.ranks import share
-from sordino.statistics.reach import Reach, length_grid, public_size, read_totals
+from sordino.statistics.reach import Reach, read_totals
 from sordino.summaries import Ask, Draw
 from sordino.summaries.records import Matrix, Records
 from sordino.summaries.totals import MOST_ROWS, Item, Rows, Sorted

@@ -1,21 +1,28 @@
-"""What a statistic is: it says what it needs, what that costs, and how one answer per group is drawn."""
+"""What a statistic is: it says what it needs, what that costs, and how one answer per group is drawn.
+
+What follows from public facts: the grids of columns, and what a mechanism that runs once in each group may spend there.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
+from sordino.errors import QueryError
 from sordino.privacy.certificate import Certificate, Part, whole_cost
 from sordino.privacy.cost import Cost
-from sordino.privacy.relation import Limits, PrivacyUnit
-from sordino.schema.column import Column
+from sordino.privacy.number import exp_up, round_down
+from sordino.privacy.relation import Limits, PrivacyUnit, Relation
+from sordino.schema.column import Column, Grid
 from sordino.summaries import Ask, Draw
 
 __all__ = [
-    "LEVEL", "Answer", "Context", "Counted", "Groups", "NoForecast", "NoInterval", "Plain", "Priced", "Shape", "Statistic", "Step", "Ways",
+    "LEVEL", "Answer", "Context", "Counted", "Groups", "NoForecast", "NoInterval", "Plain", "Priced", "ReachPrice", "Shape", "Statistic",
+    "Step", "Ways", "column_of", "grid_of", "length_grid", "one_unit", "per_group", "per_row", "public_size",
 ]  # fmt: skip
 
 LEVEL = 0.95
@@ -267,3 +274,97 @@ class Plain:
 
     def step(self, epsilon: Fraction, delta: Fraction, context: Context) -> Step:
         return next(iter(self.ways(epsilon, delta, context).values()))()
+
+
+LARGEST = 50  # a mechanism with a delta spends no more than this on one of two steps: e^e would leave nothing of its delta
+
+
+def column_of(context: Context, name: str) -> Column:
+    """A declared column, or an error with the fix."""
+    if name not in context.columns:
+        raise QueryError("SRD-201", f"column {name!r} is unknown.", f"Known columns: {', '.join(context.columns) or 'none'}.")
+    return context.columns[name]
+
+
+def grid_of(context: Context, name: str) -> Grid:
+    """The public grid of a number column with at least two points."""
+    grid = column_of(context, name).grid()
+    if grid.width < 1:
+        raise QueryError("SRD-202", f"the bounds of {name!r} leave one value.", "Declare low < high, at least one grid step apart.")
+    return grid
+
+
+def length_grid(context: Context, name: str) -> Grid:
+    """The grid of a column whose values may be added: dates and timestamps have quantiles, not sums."""
+    grid = grid_of(context, name)
+    if grid.kind in ("date", "timestamp"):
+        what = f"column {name!r} is of type {grid.kind} and cannot be added."
+        raise QueryError("SRD-203", what, "Ask for median, quantile, iqr, min or max.")
+    return grid
+
+
+def one_unit(grid: Grid) -> int:
+    """One unit of the column in grid steps: what a difference between rows may be like, as far as the public knows.
+
+    At least one step, and no more than the bounds are apart: of a column in [0, 1e-6] one unit says nothing.
+    """
+    return max(1, min(math.floor(1 / grid.step), grid.width))
+
+
+def public_size(context: Context) -> int | None:
+    """n where it is public: the whole table under replace, one row per unit, nothing dropped, a declared size."""
+    unit = context.unit
+    rows = unit.relation is Relation.REPLACE and unit.column is None and unit.max_rows == 1
+    return context.size if rows and context.size and not context.filtered and not context.grouped else None
+
+
+@dataclass(frozen=True)
+class ReachPrice:
+    """What one group's mechanism may spend, the relation it must hold for, and how one person meets all groups together."""
+
+    epsilon: Fraction
+    delta: Fraction
+    relation: Relation
+    full: int = 1
+    rest: Fraction = Fraction(0)
+    steps: int = 1
+
+    def part(self, certificate: Certificate, *instead: Certificate) -> Part:
+        """The mechanism of one group, as a part of the whole price."""
+        return Part(certificate, self.full, self.rest, self.steps, instead)
+
+
+def per_row(epsilon: Fraction, context: Context, *, limits: Limits | None = None) -> ReachPrice:
+    r"""The price of a pure mechanism that runs once in each group and whose loss grows at most in proportion to a person's rows there.
+
+    Theorem. With N rows of a person that count and at most r in a group, running it at epsilon r/N for r rows costs epsilon in all; for
+    replace, run the add_remove mechanism at half of that. Ungrouped, the mechanism's own relation and the whole price.
+    Proof. r_i rows cost at most the share r_i/r, and sum r_i <= N. A replacement is a removal and an addition. QED
+    """
+    bound = context.limits if limits is None else limits
+    if not context.grouped:
+        return ReachPrice(epsilon, Fraction(0), context.unit.relation)
+    each, rest = epsilon * bound.rows / bound.counted, Fraction(bound.rest, bound.rows)
+    if context.unit.relation is not Relation.REPLACE:
+        return ReachPrice(each, Fraction(0), Relation.ADD_REMOVE, bound.filled, rest)
+    return ReachPrice(each / 2, Fraction(0), Relation.ADD_REMOVE, bound.filled, rest, 2)
+
+
+def per_group(epsilon: Fraction, delta: Fraction, context: Context, *, limits: Limits | None = None) -> ReachPrice:
+    r"""The price of a mechanism that runs once in each group and costs the same however few rows of a person are there.
+
+    Theorem. With a person in at most J groups, running it at (epsilon/J, delta/J) for add_remove costs (epsilon, delta) in all; for
+    replace, run the add_remove mechanism at e = epsilon/(2 J) and delta/(J (1 + e^e)). Ungrouped, the mechanism's own relation and the
+    whole price.
+    Proof. Add_remove: J mechanisms change, the others see the same rows. Replace: a removal and an addition, at most J groups each; two
+    steps in one group cost (2 e, (1 + e^e) delta') by group privacy, two steps in different groups no more. QED
+    """
+    relation = context.unit.relation
+    if not context.grouped:
+        return ReachPrice(epsilon, delta, relation)
+    people = (context.limits if limits is None else limits).touched
+    if relation is not Relation.REPLACE:
+        return ReachPrice(epsilon / people, delta / people, relation, people)
+    each = min(epsilon / (2 * people), Fraction(LARGEST)) if delta else epsilon / (2 * people)
+    share = round_down(delta / (people * (1 + exp_up(each))), 40) if delta else delta
+    return ReachPrice(each, share, Relation.ADD_REMOVE, people, steps=2)

@@ -16,8 +16,8 @@ from sordino.mechanisms.laplace import Laplace
 from sordino.privacy.certificate import Part
 from sordino.privacy.relation import Relation
 from sordino.statistics.added import Added
-from sordino.statistics.port import Answer, Context, Groups, NoInterval, Plain, Step
-from sordino.statistics.reach import Reach, length_grid, read_totals
+from sordino.statistics.port import Answer, Context, Groups, NoInterval, Plain, Step, length_grid
+from sordino.statistics.reach import Reach, read_totals
 from sordino.summaries import Ask, Draw, Held
 from sordino.summaries.totals import MOST_ROWS, Item, Rows, Sorted
 

@@ -21,8 +21,8 @@ from sordino.mechanisms.quantile_exponential import QuantileExponential
 from sordino.privacy.certificate import Part
 from sordino.schema.column import Grid
 from sordino.statistics.added import Added
-from sordino.statistics.port import LEVEL, Answer, Context, Groups, NoInterval, Step, Ways
-from sordino.statistics.reach import ReachPrice, grid_of, per_row, read_totals
+from sordino.statistics.port import LEVEL, Answer, Context, Groups, NoInterval, ReachPrice, Step, Ways, grid_of, per_row
+from sordino.statistics.reach import read_totals
 from sordino.summaries import Ask, Draw, Held, Window
 from sordino.summaries.totals import ALL, MOST_ROWS, Item, Ranks, Rows
 

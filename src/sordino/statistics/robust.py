@@ -25,8 +25,20 @@ from sordino.sensitivity.location import PSIS, Location, Ramps, read_curve
 from sordino.statistics.custom import fingerprint
 from sordino.statistics.mean_two_stage import QUARTILES, quartile_mechanism, quartile_share
 from sordino.statistics.middle import MiddleStep
-from sordino.statistics.port import LEVEL, Answer, Context, Groups, NoForecast, Plain, Ways
-from sordino.statistics.reach import ReachPrice, length_grid, one_unit, per_group, per_row
+from sordino.statistics.port import (
+    LEVEL,
+    Answer,
+    Context,
+    Groups,
+    NoForecast,
+    Plain,
+    ReachPrice,
+    Ways,
+    length_grid,
+    one_unit,
+    per_group,
+    per_row,
+)
 from sordino.statistics.registry import Sealed, registered
 from sordino.statistics.smooth_fit import SMOOTHS, Drawn, Located, SmoothFit, smoothness
 from sordino.summaries import Ask, Draw, Held, Refused

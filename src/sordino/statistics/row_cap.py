@@ -14,8 +14,8 @@ import numpy as np
 from sordino.errors import QueryError
 from sordino.mechanisms.exponential import Exponential
 from sordino.privacy.certificate import Part
-from sordino.statistics.port import Answer, Context, Counted, Groups, NoInterval, Plain, Step
-from sordino.statistics.reach import grid_of, read_cells
+from sordino.statistics.port import Answer, Context, Counted, Groups, NoInterval, Plain, Step, grid_of
+from sordino.statistics.reach import read_cells
 from sordino.statistics.registry import registered
 from sordino.summaries import Ask, Draw, Held
 from sordino.summaries.totals import Item

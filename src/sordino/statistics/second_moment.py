@@ -17,8 +17,8 @@ from sordino.errors import QueryError
 from sordino.mechanisms.moment_matrix import MomentMatrix
 from sordino.privacy.certificate import Part
 from sordino.privacy.relation import Relation
-from sordino.statistics.port import LEVEL, Answer, Context, Groups, NoForecast, Plain, Step
-from sordino.statistics.reach import Reach, length_grid, root_up
+from sordino.statistics.port import LEVEL, Answer, Context, Groups, NoForecast, Plain, Step, length_grid
+from sordino.statistics.reach import Reach, root_up
 from sordino.statistics.registry import registered
 from sordino.statistics.regression import placement
 from sordino.summaries import Ask, Draw

@@ -17,8 +17,8 @@ from sordino.mechanisms.permute_and_flip import PermuteAndFlip
 from sordino.mechanisms.selection import Selection
 from sordino.privacy.certificate import Part
 from sordino.privacy.relation import Relation
-from sordino.statistics.port import Answer, Context, Groups, NoInterval
-from sordino.statistics.reach import ReachPrice, per_row, read_cells
+from sordino.statistics.port import Answer, Context, Groups, NoInterval, ReachPrice, per_row
+from sordino.statistics.reach import read_cells
 from sordino.summaries import Ask, Draw, Held
 from sordino.summaries.totals import Item
 

@@ -37,8 +37,8 @@ from sordino.summaries.moment import (
     steep,
 )
 from sordino.summaries.records import Records, of_coordinates
-from sordino.summaries.request import Hidden, KeyWeights, Tally
-from sordino.summaries.totals import Clipped, GroupTotals, Item, Middles, Ranks, Rows, Sorted, Totals, exact_sum, middle, rank_window
+from sordino.summaries.request import Hidden, KeyWeights, Tally, rank_window
+from sordino.summaries.totals import Clipped, GroupTotals, Item, Middles, Ranks, Rows, Sorted, Totals, exact_sum, middle
 
 __all__ = ["ArrayColumn", "ArrayTable", "Asked", "answer", "direction", "lengths", "outer", "products", "quantised"]
 

@@ -3,13 +3,10 @@
 The middle rows of a sorted column: their sum, and the order statistics around both of their ends.
 
 Totals of a column moved into limits of each group's own: limits that were drawn, so that the request says nothing new.
-
-Order statistics around a rank, from a sorted array: the reference every engine must equal.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -35,7 +32,6 @@ __all__ = [
     "Values",
     "exact_sum",
     "middle",
-    "rank_window",
 ]
 
 MOST_ROWS = 5_000_000
@@ -198,16 +194,3 @@ class Clipped(Request[GroupTotals]):
     @property
     def items(self) -> tuple[Item, Item, Item]:
         return Item("rows", self.column), Item("sum", self.column), Item("moved", self.column)
-
-
-def rank_window(x: NDArray[np.int64], q: Fraction, radius: int, low: int, high: int) -> Window:
-    """The values of ranks floor(q n - radius)+1 .. ceil(q n + radius) of a sorted array; low before rank 1 and high after rank n.
-
-    Ranks more than one beyond either end repeat the bound and are left out: they carry no information.
-    """
-    n = len(x)
-    first = max(math.floor(q * n - radius) + 1, 0)
-    last = min(math.ceil(q * n + radius), n + 1)
-    inside = x[max(first, 1) - 1 : min(last, n)]
-    before, after = np.full(int(first < 1), low, np.int64), np.full(int(last > n), high, np.int64)
-    return Window(np.concatenate([before, inside.astype(np.int64, copy=False), after]), first, n)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sordino.mechanisms.measure import Measure
+from sordino.mechanisms.quantile_exponential import Measure
 
 
 def mass_of(measure: Measure, y: int) -> int:

@@ -12,7 +12,7 @@ import sordino as sd
 from ledger.make_golden1 import EXPORT, LEDGER, opened, questions
 from sordino.errors import QueryError
 from sordino.ledger import adopt
-from sordino.session import older
+from sordino.session import recorded as recorded_answers
 
 SAME = {"max_rows": 6, "max_groups": 3, "max_rows_per_group": 2}  # what 2 rows in each of 3 groups is called now
 
@@ -20,7 +20,7 @@ SAME = {"max_rows": 6, "max_groups": 3, "max_rows_per_group": 2}  # what 2 rows 
 @pytest.fixture
 def book(tmp_path, monkeypatch):
     monkeypatch.setenv("SORDINO_STATE", str(tmp_path / "state"))
-    monkeypatch.setattr(older, "_told", set())
+    monkeypatch.setattr(recorded_answers, "_told", set())
     path = tmp_path / "people.ledger"
     shutil.copyfile(LEDGER, path)
     adopt(path, epsilon=0)
@@ -109,7 +109,7 @@ def test_an_upgraded_dataset_keeps_the_answers_of_its_groups(book, caplog):
 def test_which_limits_cut_the_same_rows(book, limits, same):
     with opened(book, **limits) as people:
         asked = questions(people)
-        assert {name for name in ("count", "grouped", "histogram") if older.same_limits(asked[name])} == same
+        assert {name for name in ("count", "grouped", "histogram") if recorded_answers.same_limits(asked[name])} == same
 
 
 def test_in_a_book_that_never_was_of_format_1_nothing_older_is_looked_for(tmp_path, monkeypatch):
@@ -133,5 +133,5 @@ def test_the_book_goes_on_in_format_2(book):
 def test_a_mean_that_a_planner_had_moved_is_not_taken_for_the_mean():
     with sd.table({"x": [1.0] * 50}, bounds={"x": (0, 9)}, budget=sd.Budget(epsilon=9), ledger=":memory:", size=50) as people:
         plain, moved = (people.mean("x", **how).release(epsilon=1) for how in ({}, {"method": "two_stage"}))
-    assert not older._moved(plain.to_bytes())
-    assert older._moved(moved.to_bytes())
+    assert not recorded_answers._moved(plain.to_bytes())
+    assert recorded_answers._moved(moved.to_bytes())

@@ -1,0 +1,301 @@
+"""What the book has to say about a question: recorded answers, which of them satisfy a wish, and what they tell of the number of rows.
+
+Answers recorded in format 1: which of them still answer today's question, and one line in the log about those that do not.
+
+Format 1 had labels in its key, and limited the rows of a person in each group where there now is a limit in all. A question under the
+same labels is answered by an old answer where the old limit cut the same rows as today's limits do.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from sordino.errors import QueryError, SordinoError
+from sordino.ledger import Asked, AskedLimits, Membership
+from sordino.plan.recall import context, question, question_format_1, recall_key
+from sordino.privacy.number import as_delta, as_epsilon, as_positive
+from sordino.session.encoding import split
+from sordino.session.release import Release, member_of, price_of
+from sordino.statistics import Answer, Step, count, count_units, std
+from sordino.statistics import sum as total
+from sordino.statistics.column_mean import Mean
+from sordino.statistics.column_quantile import Position
+from sordino.statistics.port import LEVEL
+from sordino.statistics.row_count import Present
+
+if TYPE_CHECKING:
+    from sordino.session.price import Wish
+    from sordino.session.query import Query
+
+__all__ = [
+    "charged", "countings", "ends", "meets", "older_answers", "older_key", "public_rows", "recall_sealed", "said", "same_limits", "sealed",
+    "steps_of",
+]  # fmt: skip
+
+log = logging.getLogger("sordino")
+_told: set[bytes] = set()  # questions whose old answers were mentioned in this process
+
+
+def older_key(query: Query) -> bytes | None:
+    """The key of this question in format 1; None in a book that never was of that format, and for what it did not know.
+
+    Format 1 knew no intervals of quantiles: a repeated request finds its point, and nobody else is given it for an interval.
+    """
+    table = query.table
+    if table.ledger.terms.format != 1 or query.words["text"] or query.asked.narrowing.given:
+        return None
+    asked = question_format_1(query.pointed.asked, table.unit, fold_ids=table.fold_ids)
+    return recall_key(table.dataset, table.version, asked, format=1)
+
+
+def same_limits(query: Query) -> bool:
+    """Whether today's limits cut what r rows in each of g groups cut: without groups r rows in all, with them no less than r times g."""
+    unit = query.table.unit
+    if unit.column is None:
+        return True
+    public = context(query.asked, unit)
+    counted = [statistic.counted(public) is not None for statistic in query.asked.statistics.values()]
+    in_groups = bool(query.asked.by) or any(counted)
+    alone = not query.asked.by and not all(counted)
+    if alone and unit.rows_per_group != unit.max_rows:
+        return False
+    return not in_groups or unit.max_groups == 1 or unit.rows_per_group * unit.max_groups <= unit.max_rows
+
+
+def _moved(answer: bytes) -> bool:
+    """Whether a mean of format 1 was that of moved or trimmed values: then a planner had chosen another number than the mean."""
+    mechanism = Release.from_bytes(answer).mechanism
+    return "two stages" in mechanism or "trimmed mean" in mechanism
+
+
+def older_answers(query: Query, *, quiet: bool = False) -> Sequence[bytes]:
+    """The sealed answers of format 1 to this question, oldest first. Under other limits they are left alone, and the log says so once."""
+    key = query.older
+    found = () if key is None or query.pointed.key() != query.key() else query.table.ledger.recall(key)
+    if any(isinstance(statistic, Mean) and statistic.method == "auto" for statistic in query.asked.statistics.values()):
+        found = [answer for answer in found if not _moved(answer)]
+    if not found or same_limits(query):
+        return found
+    if not quiet and key is not None and key not in _told:
+        _told.add(key)
+        asked, unit = ", ".join(query.asked.statistics), query.table.unit
+        log.warning(
+            "sordino: %s: %d answers recorded under the limits of format 1 (%d rows of a person in each group) are not used again; now %s",
+            asked, len(found), unit.rows_per_group, unit.words,
+        )  # fmt: skip
+    return ()
+
+
+def sealed(query: Query, *, older: bool = True, quiet: bool = False) -> list[bytes]:
+    """Every answer to this question, as the book has it; those of format 1 first, points of intervals and members of several last."""
+    own = [*(older_answers(query, quiet=quiet) if older else ()), *query.table.ledger.recall(query.key()), *_points(query)]
+    return [*own, *(found for item in query.table.ledger.recall_members(query.key()) if (found := _member(query, item)) is not None)]
+
+
+def _points(query: Query) -> list[bytes]:
+    """The points of recorded intervals, where this is the question about the point alone."""
+    asked = list(query.labels.drawn.statistics.values())
+    if query.asked.mechanism is not None or len(asked) != 1 or not isinstance(asked[0], Position) or asked[0].interval is not None:
+        return []
+    recorded = (item for kind in ("noise", "total") for item in query.table.ledger.recall(query.with_interval(kind).key()))
+    return [found for item in recorded if (found := _point(item)) is not None]
+
+
+def _member(query: Query, found: Membership) -> bytes | None:
+    """The answer to this question out of several that were sealed together, as the book would have it alone."""
+    answer, path = (split(found.answer)[found.path[0]], found.path[1:]) if found.batch else (found.answer, found.path)
+    return member_of(answer, path[0], next(iter(query.labels.sealed.values()))) if path else answer
+
+
+def recall_sealed(
+    query: Query, epsilon: Fraction | None, wish: Wish | None = None, *, ranks: bool = False, rho: Fraction | None = None
+) -> bytes | None:
+    """The recorded answer with the largest epsilon among those that satisfy the wish, as the book has it; the oldest on ties."""
+    sure = max((float(item.level) for item in query.asked.statistics.values() if isinstance(item, Position)), default=0.0)
+
+    def enough(answer: bytes) -> bool:
+        if sure and any(drawn["level"] < sure for drawn in Release.from_bytes(answer).drawn.values()):
+            return False
+        if wish is not None:
+            return _met(query, answer, wish, ranks=ranks)
+        paid = price_of(answer)
+        if rho is not None:
+            return paid.rho * Fraction(10003, 10000) >= rho
+        return epsilon is not None and paid.epsilon >= epsilon and _as_narrow(query, answer, epsilon)
+
+    return max(filter(enough, sealed(query)), key=lambda answer: price_of(answer).epsilon, default=None)
+
+
+def _met(query: Query, answer: bytes, wish: Wish, *, ranks: bool) -> bool:
+    """Whether a recorded answer is as accurate as wished, at this question's level."""
+    try:
+        return meets(Release.from_bytes(answer, query=query).at(query.level), wish, ranks=ranks)
+    except QueryError:  # known at another level only
+        return False
+
+
+def _as_narrow(query: Query, answer: bytes, epsilon: Fraction) -> bool:
+    """Whether a member of a bundle that shares its draw with others is as accurate as a draw of its own at this price."""
+    if not _shared(answer):
+        return True
+    from sordino.session.price import Offer, widths  # which looks here for what is recorded
+
+    found = Release.from_bytes(answer, query=query)
+    known = {name: width for name, width in widths(query, Offer(epsilon)).items() if width is not None}
+    return not known or meets(found, known)
+
+
+def meets(release: Release, wish: Wish, *, ranks: bool = False) -> bool:
+    """Whether a recorded answer's own bar is narrow enough, in every group and part."""
+    if ranks:
+        return all(name in release.rank_bars and release.rank_bars[name][1] <= most for name, most in wish.items())
+    for name, width in wish.items():
+        lows, highs = release.answers.get(f"{name}_low", [None]), release.answers.get(f"{name}_high", [None])
+        halves = [half for low, high in zip(lows, highs, strict=True) for half in _halves(low, high)]
+        if not halves or any(half is None or half > width for half in halves):
+            return False
+    return True
+
+
+def _halves(low: Any, high: Any) -> list[Any]:
+    if isinstance(low, dict):
+        return [(high[key] - low[key]) / 2 for key in low]
+    if isinstance(low, tuple):
+        return [(b - a) / 2 for a, b in zip(low, high, strict=True)]
+    return [None if low is None or high is None else (high - low) / 2]
+
+
+@lru_cache(4096)
+def _shared(answer: bytes) -> bool:
+    """Whether an answer was drawn together with others; a book's answers stay as they are."""
+    return bool(Release.from_bytes(answer).card.get("part of", {}).get("draw") == "shared")
+
+
+@lru_cache(4096)
+def _point(answer: bytes) -> bytes | None:
+    """The point of a recorded interval, or a record that is a point as a whole because too few rows were known for ends."""
+    found = Release.from_bytes(answer)
+    if not found.drawn:
+        return answer if found.bar == "rank" else None
+    point = found.point()
+    return None if point is None else point.to_bytes()
+
+
+def _drew(step: Step, answer: Answer) -> bool:
+    """Whether a step, given what was drawn, says what the answer says: the table's declarations may have changed since."""
+    try:
+        return step.interval(answer, 0.95) == (answer.low, answer.high)
+    except (ValueError, IndexError, TypeError):  # numbers of another draw
+        return False
+
+
+def ends(query: Query, release: Release, name: str, place: int, level: float, *, population: bool = False) -> tuple[Any, Any] | None:
+    """The interval of one statistic in one group at a level. Of groups only what needs no more than the shown number is known at others."""
+    cells, raw = (release.answers.get(name + end, []) for end in ("", "_low", "_high")), release.raw.get(name)
+    value, low, high = ([*column, None][min(place, len(column))] for column in cells)
+    for step in steps_of(query, release, name):
+        answer = Answer(value, low, high, raw=tuple(raw[place]) if raw else ())
+        if low is None or not _drew(step, answer):
+            continue
+        if not population:
+            return step.interval(answer, level)
+        if hasattr(step, "population"):
+            wide: tuple[Any, Any] | None = step.population(answer, level)
+            return wide
+    raise QueryError("SRD-103", "this interval is known at 95% only.", "Ask for interval(0.95).")
+
+
+def steps_of(query: Query, release: Release, name: str) -> Iterator[Step]:
+    """The steps that may have drawn an answer: its own, or one it shared with a sum or a spread of a column of the same release."""
+    own = release.cost.exact
+    for way in (None, *(["gaussian"] if "Gaussian" in release.mechanism else [])):  # which may have been chosen for the ledger's sake
+        with contextlib.suppress(SordinoError):
+            if (step := query.settle(own.epsilon, own.delta, way=way).steps.get(query.labels.first(name))) is not None:
+                yield step
+    if release.card.get("part of", {}).get("draw") != "shared":
+        return
+    for column in release.card["question"]["columns"]:
+        for mate in (total(column), std(column)):
+            with contextlib.suppress(SordinoError):
+                both = query.alone(**{name: query.asked.statistics[name], f"{name} and another": mate})
+                yield both.settle(own.epsilon, own.delta).steps[name]
+
+
+def countings(query: Query) -> tuple[Query, ...]:
+    """Every question whose recorded answers tell the public how many of these rows count: all rows, those with a value, people."""
+    if query.asked.by and any(query.asked.column(name).keys is None for name in query.asked.by):
+        return ()  # which groups there are is private, and so is the smallest
+    present = [query.alone(n=Present(name)).by_mechanism(None) for name in query.asked.read[:1] if len(query.asked.read) == 1]
+    units = [query.alone(n=count_units()).by_mechanism(None)] if query.table.unit.column is None else []
+    return (query.alone(count=count()).by_mechanism(None), *present, *units)
+
+
+def public_rows(query: Query) -> int | None:
+    """How many rows the question is about, in its smallest group if it has some, as far as the public knows: never more than there are.
+
+    Where every row is a unit the declared size says it; elsewhere the size, and a count of people, are about people, of whom each has at
+    least one row. A recorded count of the same rows says more: alone or in a bundle, of rows or of those that have a value in the one
+    column that is read. Counts are averaged by inverse variance, so that many poor ones cannot drown what a good one says.
+    """
+    table, asked = query.table, query.asked
+    alone = table.unit.column is None
+    size = table.size if asked.where is None and not asked.by and not asked.joins else None
+    if size is not None and alone:
+        return size
+    rows = [_low_end(question) for question in query.countings]
+    people = [] if asked.by else [size, _low_end(query.alone(n=count_units()).by_mechanism(None))]
+    known: list[int] = [low for low in (*rows, *people) if low is not None and low > 0]
+    return max(known, default=None)
+
+
+def _low_end(question: Query) -> int | None:
+    """The low end of all recorded answers to a question about a number, in the group where it is lowest."""
+    counts = [found for found in map(_counts, sealed(question, quiet=True)) if found]
+    if not counts or (question.asked.by and any(len(found) != len(counts[0]) for found in counts)):
+        return None
+    lows: list[int] = []
+    for group in zip(*counts, strict=True):
+        weight = math.fsum(half**-2 for _, half in group)
+        lows.append(math.floor(math.fsum(value * half**-2 for value, half in group) / weight - weight**-0.5))
+    return min(lows, default=None)
+
+
+@lru_cache(4096)
+def _counts(answer: bytes) -> tuple[tuple[float, float], ...]:
+    """A recorded count with its half-width, in every group; a book's answers stay as they are."""
+    found = Release.from_bytes(answer)
+    pairs = zip(*(found.answers.get(found.names[0] + end, []) for end in ("_low", "_high")), strict=False)
+    return tuple(((low + high) / 2, max((high - low) / 2, 0.5)) for low, high in pairs if low is not None and high is not None)
+
+
+def said(
+    query: Query, *, epsilon: Any = None, rho: Any = None, delta: Any = None, within: Any = None, within_rank: Any = None
+) -> dict[str, str]:
+    """The price in the caller's words, for the book: by it a repeated request is known, whatever it would cost today."""
+    words = {} if epsilon is None else {"epsilon": str(as_epsilon(epsilon))}
+    words |= {} if rho is None else {"rho": str(as_positive(rho, "rho"))}
+    words |= {} if delta is None else {"delta": str(as_delta(delta, zero=True))}
+    wish = {} if within is None else {query.labels.canonical[name]: width for name, width in query.wished(within).items()}
+    words |= {"level": f"{query.level:.17g}"} if query.level != LEVEL and (within is not None or within_rank is not None) else {}
+    words |= {"within": ", ".join(f"{name}: {wish[name]:.17g}" for name in sorted(wish))} if wish else {}
+    points = [item.interval is None for item in query.asked.statistics.values() if isinstance(item, Position)]
+    words |= {"interval": "false"} if points and all(points) else {}
+    return words if within_rank is None else words | {"within_rank": f"{float(within_rank):.17g}"}
+
+
+def charged(query: Query) -> Asked:
+    """What a charge for this question says it is for."""
+    table, drawn = query.table, query.labels.drawn
+    alone = [replace(drawn, statistics={label: statistic}) for label, statistic in drawn.statistics.items()]
+    words = [question(item, table.unit, fold_ids=table.fold_ids) for item in (alone if len(alone) > 1 else ())]
+    members = tuple(Asked(recall_key(table.dataset, table.version, said)) for said in words)
+    if not members and query.pointed.key() != query.key():  # the point of an interval is a question of its own
+        members = (Asked(query.pointed.key()),)
+    return Asked(query.key(), members, AskedLimits.of(query.unit), query.words["text"], older=query.older, point=query.pointed.key())
