@@ -86,12 +86,12 @@ class Aggregates:
         allow(node, *(("this",) if len(found.needed) == 1 else ("this", "expression")))
         if node.args.get("this") is None:
             refuse(f"{type(node).__name__.upper()} of nothing", "Name a column.")
-        given = [node.args.get(word) for word in ("this", "expression")[: len(found.needed)]]
-        if None in given:
+        given = [part for word in ("this", "expression")[: len(found.needed)] if (part := node.args.get(word)) is not None]
+        if len(given) < len(found.needed):
             refuse(f"{type(node).__name__.upper()} of one column", "Name two columns.")
         columns = [self._column(part) for part in given]
-        _addable(found, columns[0])
-        return found.make(*(column.name for column in columns))  # type: ignore[no-any-return]
+        _addable(found, columns[0] if columns else None)
+        return found.make(*(column.name for column in columns if column is not None))  # type: ignore[no-any-return]
 
     def _column(self, node: exp.Expr) -> Column:
         node = bare(node)
