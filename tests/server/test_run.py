@@ -8,6 +8,7 @@ import json
 import logging
 import re
 import shutil
+import sqlite3
 import zipfile
 from pathlib import Path
 
@@ -57,6 +58,30 @@ def test_a_ledger_that_cannot_be_read_is_not_ready(hall, monkeypatch):
     monkeypatch.setattr(book, "head", property(lambda _: (_ for _ in ()).throw(LedgerError("SRD-603", "no disk."))))
     assert hall.ask("GET", "/readyz").status_code == 503
     assert hall.ask("GET", "/healthz").status_code == 200
+
+
+@pytest.mark.parametrize("what", ["an answer", "the sums"])
+def test_what_was_edited_in_the_book_is_served_by_no_route(hall, tmp_path, what):
+    token = hall.token()
+    made = hall.pay(token, COUNT, "k", epsilon=1).json()["id"]
+    with sqlite3.connect(next(tmp_path.rglob("*.ledger"))) as book:
+        if what == "an answer":
+            edited = """CAST(replace(CAST(answer AS TEXT), '"epsilon":"1"', '"epsilon":"2"') AS BLOB)"""
+            book.execute(f"UPDATE entry SET answer = {edited} WHERE answer IS NOT NULL")
+        else:
+            book.execute("""UPDATE head SET state = replace(state, '"loss":"1"', '"loss":"0"')""")
+        assert book.total_changes == 1
+    book.close()
+    if what == "the sums":
+        assert hall.ask("GET", "/readyz").status_code == 503
+        assert hall.ask("GET", "/v1/budget", token).status_code == 503
+        return
+    browser = Browser(hall, token)
+    for path in (f"/v1/releases/{made}", f"/v1/releases/{made}/card"):
+        found = hall.ask("GET", path, token)
+        assert (found.status_code, found.json()["code"]) == (503, "SRD-601")
+    assert browser.get("/history").status_code == 503
+    assert hall.ask("GET", "/readyz").status_code == 503, "once somebody has seen it"
 
 
 def test_head_is_get_without_a_body_and_headers_say_what_is_left(hall):

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import math
 from fractions import Fraction
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from tests.session.people import table
 
@@ -152,3 +155,71 @@ def test_a_count_by_group_tells_how_small_the_smallest_group_is():
         assert public_rows(t.group_by("k").mean("x")) in (low := min(counts.answers["count_low"]), low - 1)
         t.group_by("p").count().release(epsilon=1)
         assert public_rows(t.group_by("p").mean("x")) is None, "which groups there are is private"
+
+
+class _Kind:
+    """A question about a number, with recorded answers of (value, half-width)."""
+
+    def __init__(self):
+        self.counts, self.asked = [], SimpleNamespace(where=None, by=(), joins=())
+
+    def sealed(self, *, quiet=False):
+        return self.counts
+
+    def buy(self, rng, truth, epsilon):
+        half = math.log(20) / epsilon
+        self.counts.append(((truth + rng.laplace(scale=1 / epsilon), half),))
+
+
+def _known(kinds, people):
+    table = SimpleNamespace(unit=SimpleNamespace(column="pid"), size=None)
+    alone = SimpleNamespace(by_mechanism=lambda _: people)
+    unit = SimpleNamespace(max_rows=20)
+    return public_rows(SimpleNamespace(table=table, unit=unit, asked=people.asked, countings=kinds, alone=lambda **_: alone))
+
+
+def test_no_luck_with_poor_counts_is_believed_beside_a_good_one(monkeypatch):
+    """Forty counts of other kinds at a millionth of the price, one by one, stopped where most rows would be known."""
+    monkeypatch.setattr("sordino.session.price._counts", lambda counted: counted)
+    inside = kept = 0
+    for seed in range(200):
+        rng, rows, present, people = np.random.default_rng(seed), _Kind(), _Kind(), _Kind()
+        rows.buy(rng, 1_500, 1)
+        ((value, half),) = rows.counts[0]
+        luckiest = 0
+        for turn in range(40):
+            (present if turn % 2 else people).buy(rng, 1_500 if turn % 2 else 400, 1e-6)
+            luckiest = max(luckiest, _known((rows, present), people))
+        inside += value - half - 1 <= luckiest <= value + half
+        for _ in range(20):
+            rows.buy(rng, 1_500, 1e-6)
+            luckiest = max(luckiest, _known((rows, present), people))
+        kept += luckiest <= 1_500
+    assert inside >= 190
+    assert kept >= 190
+
+
+def test_who_buys_many_poor_counts_and_stops_at_the_luckiest_knows_nothing(monkeypatch):
+    monkeypatch.setattr("sordino.session.price._counts", lambda counted: counted)
+    fooled = 0
+    for seed in range(200):
+        rng, rows, people = np.random.default_rng(seed), _Kind(), _Kind()
+        known = []
+        for _ in range(100):
+            rows.buy(rng, 1_500, 1e-6)
+            known.append(_known((rows,), people) or 0)
+        fooled += max(known) > 1_500
+    assert fooled <= 200 / 20
+
+
+def test_a_count_of_rows_says_more_than_a_narrower_one_of_people_at_the_same_price(monkeypatch):
+    monkeypatch.setattr("sordino.session.price._counts", lambda counted: counted)
+    rows, people = _Kind(), _Kind()
+    rows.counts, people.counts = [((1_440.0, 60.0),)], [((300.0, 3.0),)]
+    assert _known((rows,), people) == 1_380
+    rows.counts = [((1_440.0, 80.0),)]
+    assert _known((rows,), people) == 1_280, "at a smaller price it has to be clear"
+    rows.counts = [((1_440.0, 400.0),)]
+    assert _known((rows,), people) == 297
+    people.counts = []
+    assert _known((rows,), people) == 1_040

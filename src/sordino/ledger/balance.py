@@ -14,7 +14,7 @@ from typing import Any
 
 from sordino.errors import BudgetExceeded
 from sordino.ledger.budget import Budget, Filter, Price, grains, grains_text, of_grains, price_of
-from sordino.ledger.record import canonical
+from sordino.ledger.record import canonical, decoding
 from sordino.pictures import Picture, bars
 from sordino.privacy.cost import Cost
 
@@ -51,10 +51,11 @@ class LedgerTally:
 
     @classmethod
     def from_text(cls, text: str) -> LedgerTally:
-        state = json.loads(text)
-        loss, delta, naive = (grains_text(state[name]) for name in ("loss", "delta", "naive"))
-        purses = {name: grains_text(spent) for name, spent in state["purses"].items()}
-        return cls(loss, delta, naive, purses, state["policy"], state["versions"])
+        with decoding("the state of the sums"):
+            state = json.loads(text)
+            loss, delta, naive = (grains_text(state[name]) for name in ("loss", "delta", "naive"))
+            purses = {name: grains_text(spent) for name, spent in state["purses"].items()}
+            return cls(loss, delta, naive, purses, state["policy"], state["versions"])
 
     @property
     def spent(self) -> Price:

@@ -15,16 +15,17 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any
 
 from sordino.errors import LedgerError, QueryError, ReleaseFailed, SordinoError
 from sordino.ledger.balance import Balance, LedgerTally
 from sordino.ledger.budget import Budget, Terms, of_grains, open_filter, price_of
-from sordino.ledger.chain import Check, check_chain, entry_of, export_rows, known_entry, read_entries
+from sordino.ledger.chain import Check, Sums, check_chain, entry_of, export_rows, filed, known_entry, read_entries
 from sordino.ledger.place import Sighting, WitnessFile
 from sordino.ledger.port import Entry, Head, InDoubt, Membership, Page, Store
-from sordino.ledger.record import Asked, as_asked, as_key, as_text, genuine, read
+from sordino.ledger.record import Asked, as_asked, as_key, as_text, damaged, read
 from sordino.ledger.transaction import Charge, ChargeOffer, Clerk, Convoy, Seal, Ticket, own_offer
 from sordino.pictures import Picture, steps
 from sordino.privacy.cost import Cost
@@ -107,22 +108,23 @@ class Book:
         self.terms, self._store, self.witness, self._frozen = terms, store, witness, frozen
         self._convoy = Convoy(self._commit, patience=patience) if store.place is not None else None
         self._alone, self._reading = threading.Lock(), threading.Lock()
+        self._sums = Sums()  # as far as the chain was walked here; replaced as a whole, so that readers need no lock
         self._read, self._members = 0, dict[bytes, list[tuple[str, tuple[int, ...], bool]]]()  # rows seen, and where questions stand
         self.id, self.dataset, self.relation, self.unit = terms.ledger, terms.dataset, terms.relation, terms.unit
 
     def recall(self, key: bytes) -> Sequence[bytes]:
         """Every sealed answer to this question, oldest first; free, and open to every analyst of the dataset."""
-        self._trust()
-        return [genuine(seal, answer) for seal, answer in self._store.answers(as_key(key))]
+        with self._decoded():
+            kept = [filed(found, request=request, key=key) for request, found in self._store.answers(as_key(key))]
+        return [found.answer for found in kept if found.answer is not None]
 
     def recall_members(self, key: bytes) -> Sequence[Membership]:
         """The sealed answers to bundles and batches of which this question was a member, oldest first; free as the others.
 
         Records never change, so which charge has which members is read once; charges of others are read as the book grows.
         """
-        self._trust()
         wanted, found = as_key(key), []
-        with self._reading:
+        with self._decoded(), self._reading:
             for row in self._store.rows(answers=False, start=self._read):
                 self._read = row.number + 1
                 if row.request is not None and b'"members":[{' in row.record:
@@ -130,10 +132,11 @@ class Book:
                     for path, member in _paths(entry.asked):
                         self._members.setdefault(member, []).append((row.request, path, bool(entry.members)))
             places = list(self._members.get(wanted, ()))
-        for request, path, batch in places:
-            known = self._store.find([request]).get(request)
-            if known is not None and known.answer is not None and known.seal is not None:
-                found.append(Membership(genuine(known.seal, known.answer), path, batch))
+        with self._decoded():
+            for request, path, batch in places:
+                known = self._store.find([request]).get(request)
+                if known is not None and (answer := filed(known, request=request).answer) is not None:
+                    found.append(Membership(answer, path, batch))
         return found
 
     def charge(self, request: str, asked: Asked | bytes, cost: Cost, analyst: str | None = None) -> Entry:
@@ -156,10 +159,10 @@ class Book:
 
     def find(self, request: str) -> Entry | None:
         """What became of a request: its charge with the answer, if one is recorded; None if it never paid. Spends nothing."""
-        self._trust()
         name = as_text(request, "the request id")
-        known = self._store.find([name]).get(name)
-        return None if known is None else known_entry(self.id, known)
+        with self._decoded():
+            known = self._store.find([name]).get(name)
+            return None if known is None else known_entry(self.id, name, known)
 
     def seal(self, entry: Entry, answer: bytes) -> None:
         """Record the answer of a charge; the first seal wins. After a charge the text of a failure is constant."""
@@ -170,8 +173,10 @@ class Book:
             raise lost() from None
 
     def entries(self) -> list[Entry]:
-        """Every charge and write-off in order, with its answer if one is recorded."""
-        return read_entries(self._store.rows(), self.id)
+        """Every charge and write-off in order, with its answer if one is recorded; refused where a hash or a digest does not match."""
+        with self._decoded(spending=False):
+            head = self.head  # before the rows, which may have grown since
+            return read_entries(self._store.rows(), head, self.id)
 
     def verify(self, *, answers: bool = True) -> Check:
         """Walk the whole chain; a broken one makes this book read-only."""
@@ -181,6 +186,8 @@ class Book:
         if not check:
             code, fix = ("SRD-604", "Upgrade Sordino.") if check.newer else ("SRD-601", "Restore the ledger from a backup and adopt it.")
             self._frozen = LedgerError(code, f"the ledger is {check}.", fix, at=check.at)
+        elif head is not None:
+            self._sums = Sums(head.count, head.hash, head.state)
         return check
 
     def verified(self) -> Book:
@@ -196,7 +203,8 @@ class Book:
     @property
     def head(self) -> Head:
         head = self._store.head()
-        assert head is not None
+        if head is None:
+            raise damaged("the ledger has lost its head.")
         return head
 
     @property
@@ -207,8 +215,11 @@ class Book:
 
     @property
     def budget(self) -> Balance:
-        """What is spent and what is left, now."""
-        return Balance(self.terms.budget, self.terms.filter, LedgerTally.from_text(self.head.state))
+        """What is spent and what is left, now: what the entries add up to, of which only those not read before are read."""
+        if self._frozen is not None and self._frozen.code in ("SRD-601", "SRD-604"):
+            self._trust()
+        with self._decoded(spending=False):
+            return Balance(self.terms.budget, self.terms.filter, LedgerTally.from_text(self._summed(lambda: self.head).state))
 
     def balance(self, entry: Entry) -> Balance:
         """The budget as of an entry's own charge, which is what its card must say for ever."""
@@ -243,6 +254,27 @@ class Book:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def _summed(self, look: Callable[[], Head | None]) -> Head:
+        """The head, if the entries walked so far and those behind them add up to the sums beside it."""
+        walked = self._sums  # before the head, which is therefore never behind it
+        head = look()
+        if head is None:
+            raise damaged("the ledger has lost its head.")
+        self._sums = walked.on(self._store.rows(answers=False, start=walked.count), head)
+        return head
+
+    @contextmanager
+    def _decoded(self, *, spending: bool = True) -> Iterator[None]:
+        """Around every reading: a book in which something was found that nobody wrote is trusted with nothing more."""
+        if spending:
+            self._trust()
+        try:
+            yield
+        except LedgerError as found:
+            if found.code == "SRD-601" and self._frozen is None:
+                self._frozen = LedgerError(found.code, found.what, found.fix, **found.facts)
+            raise
+
     def _trust(self) -> None:
         if self._frozen is not None:
             raise LedgerError(self._frozen.code, self._frozen.what, self._frozen.fix, **self._frozen.facts)
@@ -261,10 +293,7 @@ class Book:
         """One transaction of the owner's own: a policy, a version, an adoption (which witnesses `anew`)."""
 
         def transaction(page: Page) -> Head:
-            head = page.head()
-            assert head is not None
-            if self.witness is not None and not anew:
-                self.witness.check(head, page.hash_at)
+            head = self._at(page, anew=anew)
             clerk = Clerk(self.terms, head, page, [])
             work(clerk, page)
             return self._turn(page, clerk) if clerk.rows else head
@@ -277,10 +306,7 @@ class Book:
 
         def transaction(page: Page) -> tuple[Head, LedgerTally] | None:
             tickets = take()
-            head = page.head()
-            assert head is not None
-            if self.witness is not None:
-                self.witness.check(head, page.hash_at)
+            head = self._at(page)
             clerk = Clerk(self.terms, head, page, [ticket.wish for ticket in tickets])
             written.clear()
             for ticket in tickets:
@@ -303,6 +329,17 @@ class Book:
             for ticket in written:
                 ticket.result, ticket.error = None, lost()
 
+    def _at(self, page: Page, *, anew: bool = False) -> Head:
+        """Where a transaction begins: the head that the witness knows, with the sums of its own entries beside it."""
+
+        def seen() -> Head | None:
+            head = page.head()
+            if head is not None and self.witness is not None and not anew:
+                self.witness.check(head, page.hash_at)
+            return head
+
+        return self._summed(seen)
+
     def _turn(self, page: Page, clerk: Clerk) -> Head:
         head = clerk.head()
         if clerk.upgrades:
@@ -313,6 +350,7 @@ class Book:
         return head
 
     def _remember(self, head: Head, tally: LedgerTally, *, anew: bool = False) -> None:
+        self._sums = Sums(head.count, head.hash, head.state)
         if self.witness is not None:
             seen = Sighting(self.id, self.witness.place, head.count, head.hash, tally.spent, of_grains(tally.naive))
             self.witness.write(seen, anew=anew)

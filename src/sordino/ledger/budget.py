@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from sordino.errors import LedgerError, QueryError
-from sordino.ledger.record import FORMAT, as_text
+from sordino.ledger.record import FORMAT, as_text, damaged, decoding
 from sordino.pictures import Picture, bars
 from sordino.privacy.composition import rho_cap, zcdp_epsilon
 from sordino.privacy.cost import Cost
@@ -309,12 +309,13 @@ class Terms:
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Terms:
-        if record["kind"] != "genesis":
-            raise LedgerError("SRD-601", "the ledger does not begin with its terms.", "Restore it from a backup and adopt it.")
-        return cls(
-            record["ledger"], record["dataset"], Relation.of(record["relation"]), record["unit"],
-            Budget.from_dict(record["budget"]), read_filter(record["filter"]), record["format"],
-        )  # fmt: skip
+        with decoding("the first entry of the ledger"):
+            if record["kind"] != "genesis":
+                raise damaged("the ledger does not begin with its terms.")
+            return cls(
+                record["ledger"], record["dataset"], Relation.of(record["relation"]), record["unit"],
+                Budget.from_dict(record["budget"]), read_filter(record["filter"]), record["format"],
+            )  # fmt: skip
 
     def check(self, *, budget: Budget | None, relation: str | Relation, unit: Any, dataset: str) -> None:
         """Refuse an opening under other terms: the sums in this book mean nothing under another relation, unit or cap."""

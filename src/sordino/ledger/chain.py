@@ -13,10 +13,10 @@ from sordino.errors import LedgerError, SordinoError
 from sordino.ledger.balance import LedgerTally
 from sordino.ledger.budget import Price, Terms
 from sordino.ledger.port import Entry, Found, Head, Row
-from sordino.ledger.record import GENESIS, Asked, canonical, digest, entry_id, genuine, link, read
+from sordino.ledger.record import GENESIS, Asked, canonical, damaged, decoding, digest, entry_id, genuine, link, read
 from sordino.privacy.cost import Cost
 
-__all__ = ["Check", "check_chain", "entry_of", "export_rows", "known_entry", "read_entries", "verify_export"]
+__all__ = ["Check", "Sums", "check_chain", "entry_of", "export_rows", "filed", "known_entry", "read_entries", "verify_export"]
 
 
 @dataclass(frozen=True)
@@ -106,27 +106,84 @@ class _Files(NamedTuple):
                 raise _Fault("a recorded answer was changed")
 
 
-def read_entries(rows: Iterable[Row], ledger: str) -> list[Entry]:
-    """Every charge and write-off in order, with its answer if one is recorded."""
-    kept, seals = [], {}
-    for row in rows:
-        record = read(row.record)
+class Sums(NamedTuple):
+    """How far the chain was walked, and what its entries up to there add up to."""
+
+    count: int = 0
+    hash: bytes = GENESIS
+    state: str = ""
+
+    def on(self, rows: Iterable[Row], head: Head) -> Sums:
+        """Walk on to this head over the entries behind; refused unless they lead there and add up to the sums kept beside it.
+
+        The head is in no hash, so its sums alone prove nothing: one that is not reached, or says another sum, was edited.
+        """
+        if self == (head.count, head.hash, head.state):
+            return self
+        tally = LedgerTally.from_text(self.state) if self.count else LedgerTally()
+        count, last = self.count, self.hash
+        for row, record in _linked(rows, self, head):
+            with decoding(f"entry {row.number}"):
+                tally = LedgerTally.of(record) if row.number == 0 else tally
+                tally.apply(record)
+            count, last = row.number + 1, row.hash
+        if (count, last, tally.to_text()) != (head.count, head.hash, head.state):
+            raise damaged("the sums kept beside the chain are not those of its entries.")
+        return Sums(count, last, head.state)
+
+
+def _linked(rows: Iterable[Row], walked: Sums, head: Head) -> Iterator[tuple[Row, dict[str, Any]]]:
+    """The entries up to a head that follow on those walked, and what they say; refused where the hashes do not lead on."""
+    count, last = walked.count, walked.hash
+    for row in rows if count != head.count else ():
+        if count == head.count:  # what was written since
+            break
+        with decoding(f"entry {count}"):
+            last = link(last, row.record)
+        if (row.number, row.hash) != (count, last):
+            raise damaged(f"the ledger is broken at entry {count}.", at=count)
+        yield row, read(row.record)
+        count += 1
+
+
+def read_entries(rows: Iterable[Row], head: Head, ledger: str) -> list[Entry]:
+    """Every charge and write-off in order, with its answer if one is recorded; refused unless the rows lead to the head."""
+    kept, seals, last = [], {}, Sums()
+    for row, record in _linked(rows, last, head):
         if record["kind"] in ("charge", "adopt"):
             kept.append(record)
         elif record["kind"] == "seal":
-            seals[record["charge"]] = row.answer
+            seals[record["charge"]] = genuine(row.record, row.answer, record["charge"])
+        last = Sums(row.number + 1, row.hash)
+    if last[:2] != (head.count, head.hash):
+        raise damaged("the head does not match the last entry.")
     return [entry_of(ledger, record, record["number"] in seals, seals.get(record["number"])) for record in kept]
 
 
-def known_entry(ledger: str, known: Found) -> Entry:
-    """An earlier charge, with the answer it has by now."""
-    if known.answer is not None and known.seal is not None:
-        genuine(known.seal, known.answer)
-    return entry_of(ledger, read(known.record), known.sealed is not None, known.answer)
+def filed(known: Found, *, request: str | None = None, key: bytes | None = None) -> Found:
+    """An earlier charge, if its record says that it is filed under this name, and the answer it has is its own."""
+    said = read(known.record)
+    names = known.number, request if request is not None else said.get("request"), key.hex() if key is not None else said.get("key")
+    if said["kind"] != "charge" or (said.get("number"), said.get("request"), said.get("key")) != names:
+        raise damaged(f"entry {known.number} is filed under another name.", at=known.number)
+    if known.sealed is not None:
+        genuine(known.seal, known.answer, known.number)
+    return known
+
+
+def known_entry(ledger: str, request: str, known: Found) -> Entry:
+    """An earlier charge under this request, with the answer it has by now."""
+    found = filed(known, request=request)
+    return entry_of(ledger, read(found.record), found.sealed is not None, found.answer)
 
 
 def entry_of(ledger: str, record: Mapping[str, Any], sealed: bool, answer: bytes | None) -> Entry:
     """An entry as a later caller sees it."""
+    with decoding("an entry of the ledger"):
+        return _entry(ledger, record, sealed, answer)
+
+
+def _entry(ledger: str, record: Mapping[str, Any], sealed: bool, answer: bytes | None) -> Entry:
     charged = Price(*(Fraction(record["charged"][name]) for name in ("loss", "delta")))
     if record["kind"] == "adopt":
         number, format = record["number"], record["format"]

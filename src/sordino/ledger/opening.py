@@ -17,7 +17,7 @@ from sordino.ledger.book import PATIENCE, Book
 from sordino.ledger.budget import Budget, Terms
 from sordino.ledger.place import WitnessFile, check_marker, orphan_at, sources_of, state_directory, write_marker
 from sordino.ledger.port import Found, Head, Page, Row, Store
-from sordino.ledger.record import FORMAT, GENESIS, as_text, canonical, link, read
+from sordino.ledger.record import FORMAT, GENESIS, as_text, canonical, damaged, link, read
 from sordino.ledger.transaction import Clerk
 from sordino.privacy.relation import PrivacyUnit, Relation
 
@@ -32,7 +32,7 @@ class MemoryStore:
     place: str | None = None
 
     def __init__(self) -> None:
-        self._lock, self._pid = threading.Lock(), os.getpid()
+        self._lock, self._pid = threading.RLock(), os.getpid()  # a transaction may read
         self._rows: list[Row] = []
         self._sealed: dict[int, int] = {}
         self._requests: dict[str, int] = {}
@@ -80,11 +80,11 @@ class MemoryStore:
     def stamp(self) -> int | None:
         return None
 
-    def answers(self, key: bytes) -> list[tuple[bytes, bytes]]:
+    def answers(self, key: bytes, since: int = 0) -> list[tuple[str, Found]]:
         self._at_home()
         with self._lock:
-            seals = [self._rows[self._sealed[number]] for number in self._keys.get(key, []) if number in self._sealed]
-            return [(seal.record, seal.answer) for seal in seals if seal.answer is not None]
+            charges = [self._rows[number] for number in self._keys.get(key, []) if self._sealed.get(number, -1) >= since]
+            return list(self.find([row.request for row in charges if row.request is not None]).items())
 
     def _at_home(self) -> None:
         """A forked child has a copy of the list: what it spent there, nobody else would know."""
@@ -175,7 +175,9 @@ def read_ledger(where: Where, *, dataset: str | None = None) -> Book:
 def _terms(store: Store) -> Terms:
     first = next(iter(store.rows(answers=False)), None)
     if first is None:
-        raise LedgerError("SRD-601", "the ledger has lost its first entry.", "Restore it from a backup and adopt it.")
+        raise damaged("the ledger has lost its first entry.")
+    if first.number != 0 or link(GENESIS, first.record) != first.hash:
+        raise damaged("the ledger is broken at entry 0.", at=0)  # under which terms it was made, nobody can say
     return Terms.from_record(read(first.record))
 
 

@@ -104,7 +104,7 @@ class Found(NamedTuple):
     record: bytes
     sealed: int | None
     answer: bytes | None
-    seal: bytes | None = None  # the record of the seal, which has the answer's digest
+    seal: bytes | None = None  # the record of the seal, which has the charge's number and the answer's digest
 
 
 class InDoubt(Exception):
@@ -142,8 +142,8 @@ class Store(Protocol):
     def transact(self, work: Callable[[Page], T]) -> T: ...
     def head(self) -> Head | None: ...
     def find(self, requests: Sequence[str]) -> dict[str, Found]: ...
-    def answers(self, key: bytes) -> list[tuple[bytes, bytes]]:
-        """Every answer to this question, oldest first, each behind the record of its seal."""
+    def answers(self, key: bytes, since: int = 0) -> list[tuple[str, Found]]:
+        """The charges for this question whose seal has this number or a later one, oldest first, each behind its request."""
         ...
 
     def stamp(self) -> int | None:

@@ -36,6 +36,11 @@ FIND = (
     "SELECT e.request, e.number, e.record, e.sealed, s.answer, s.record FROM sordino_entry e"
     " LEFT JOIN sordino_entry s ON s.ledger = e.ledger AND s.number = e.sealed WHERE e.ledger = %s AND e.request = ANY(%s)"
 )
+ANSWERS = (
+    "SELECT e.request, e.number, e.record, e.sealed, s.answer, s.record FROM sordino_entry e"
+    " LEFT JOIN sordino_entry s ON s.ledger = e.ledger AND s.number = e.sealed"
+    " WHERE e.ledger = %s AND e.key = %s AND e.sealed >= %s ORDER BY e.number"
+)
 _ABANDONED: list[Any] = []  # a forked child must neither use nor close what its parent has open
 PATIENCE = 10.0  # seconds to wait for a server that restarts, or for the row lock
 
@@ -222,12 +227,8 @@ class PostgresStore:
     def stamp(self) -> int | None:
         return None
 
-    def answers(self, key: bytes) -> list[tuple[bytes, bytes]]:
-        query = (
-            "SELECT s.record, s.answer FROM sordino_entry e JOIN sordino_entry s ON s.ledger = e.ledger AND s.number = e.sealed"
-            " WHERE e.ledger = %s AND e.key = %s ORDER BY e.number"
-        )
-        return [(row[0], row[1]) for row in self._read(query, self._ledger, key)]
+    def answers(self, key: bytes, since: int = 0) -> list[tuple[str, Found]]:
+        return [(row[0], Found(*row[1:])) for row in self._read(ANSWERS, self._ledger, key, since)]
 
     def rows(self, *, answers: bool = True, start: int = 0) -> Iterator[Row]:
         column = "answer" if answers else "NULL"

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
@@ -31,6 +32,8 @@ __all__ = [
     "canonical",
     "canonical_charge",
     "canonical_parts",
+    "damaged",
+    "decoding",
     "digest",
     "entry_id",
     "genuine",
@@ -87,13 +90,25 @@ def _stamp(second: int) -> str:
     return f"{datetime.fromtimestamp(second, UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
+def damaged(what: str, **facts: Any) -> LedgerError:
+    """The book is not what was written into it."""
+    return LedgerError("SRD-601", what, "Restore the ledger from a backup and adopt it.", **facts)
+
+
+@contextmanager
+def decoding(what: str) -> Iterator[None]:
+    """Around what turns kept bytes into values, and nothing else: where they do not decode they were damaged, whatever decoders call it."""
+    try:
+        yield
+    except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError):
+        raise damaged(f"{what} cannot be read.") from None
+
+
 def read(record: bytes) -> dict[str, Any]:
     """A record from its bytes; a format from the future is refused, not guessed at."""
-    try:
+    with decoding("an entry of the ledger"):
         content = json.loads(record)
         known = content["format"] in FORMATS and content["kind"] in KINDS
-    except (ValueError, TypeError, KeyError):
-        raise LedgerError("SRD-601", "an entry of the ledger is not a record.", "Restore the ledger from a backup and adopt it.") from None
     if not known:
         raise LedgerError("SRD-604", "an entry was written by a newer Sordino.", "Upgrade Sordino to open this ledger.")
     return dict(content)
@@ -109,16 +124,17 @@ def digest(answer: bytes) -> str:
     return sha256(answer).hexdigest()
 
 
-def genuine(seal: bytes, answer: bytes) -> bytes:
-    """The answer, if it is the one its seal was written for; an edited one is not handed out."""
-    if not _matches(seal, answer):
-        raise LedgerError("SRD-601", "a recorded answer was changed.", "Restore the ledger from a backup and adopt it.")
+def genuine(seal: bytes | None, answer: bytes | None, charge: int) -> bytes:
+    """The answer, if it is the one this charge's seal was written for; an edited one is not handed out, nor that of another charge."""
+    if not (isinstance(seal, bytes) and isinstance(answer, bytes) and _matches(seal, answer, charge)):
+        raise damaged("a recorded answer was changed.")
     return answer
 
 
 @lru_cache(maxsize=4096)
-def _matches(seal: bytes, answer: bytes) -> bool:
-    return bool(read(seal).get("answer") == digest(answer))
+def _matches(seal: bytes, answer: bytes, charge: int) -> bool:
+    said = read(seal)
+    return (said.get("kind"), said.get("charge"), said.get("answer")) == ("seal", charge, digest(answer))
 
 
 def entry_id(ledger: str, number: int) -> str:
@@ -197,10 +213,11 @@ class Asked:
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> Asked:
         """From a charge's record of any format, or from a member of one. Members of a batch in format 1 have a cost and no key."""
-        limits, wish = record.get("limits"), record.get("wish")
-        members = tuple(cls.from_dict(member) for member in record.get("members", ()) if "key" in member)
-        known = None if limits is None else AskedLimits(**limits)
-        return cls(bytes.fromhex(record["key"]), members, known, record.get("text", {}), wish)
+        with decoding("what a charge is for"):
+            limits, wish = record.get("limits"), record.get("wish")
+            members = tuple(cls.from_dict(member) for member in record.get("members", ()) if "key" in member)
+            known = None if limits is None else AskedLimits(**limits)
+            return cls(bytes.fromhex(record["key"]), members, known, record.get("text", {}), wish)
 
 
 def same_request(asked: Asked, key: bytes, format: int, known: Mapping[str, str] | None) -> bool | None:

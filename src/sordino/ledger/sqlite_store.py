@@ -27,6 +27,7 @@ from typing import Any, TypeVar
 from sordino.errors import LedgerError
 from sordino.ledger.place import locked, sync_directory
 from sordino.ledger.port import Found, Head, Page, Row
+from sordino.ledger.record import damaged
 
 __all__ = [
     "APPLICATION",
@@ -49,12 +50,24 @@ FIND = (
     "SELECT e.request, e.number, e.record, e.sealed, s.answer, s.record FROM entry e LEFT JOIN entry s ON s.number = e.sealed"
     " WHERE e.request IN (SELECT value FROM json_each(?))"
 )
+ANSWERS = (
+    "SELECT e.request, e.number, e.record, e.sealed, s.answer, s.record FROM entry e LEFT JOIN entry s ON s.number = e.sealed"
+    " WHERE e.key = ? AND e.sealed >= ? ORDER BY e.number"
+)
 _ABANDONED: list[Any] = []  # a forked child must neither use nor close what its parent has open
 
 
+DAMAGED = (  # of statements that never change: they fail so only where the tables or their cells are not what was written
+    sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH,
+    sqlite3.SQLITE_FORMAT, sqlite3.SQLITE_TOOBIG,
+)  # fmt: skip
+
+
 def _broken(error: sqlite3.Error) -> LedgerError:
-    if getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-        return LedgerError("SRD-601", "the ledger file is damaged.", "Restore it from a backup and adopt it.", reason=str(error))
+    code = getattr(error, "sqlite_errorcode", None)
+    undecoded = code is None and "decode to UTF-8" in str(error)  # what Python says itself of a text that is none
+    if undecoded or (code is not None and code & 0xFF in DAMAGED):
+        return damaged("the ledger file is damaged.", reason=str(error))
     return LedgerError(
         "SRD-603", f"the ledger cannot be written durably ({error}).",
         "Free space on its disk, make the file writable, or wait for another writer.", reason=str(error),
@@ -146,6 +159,9 @@ class SqliteStore:
                 connection.execute(f"PRAGMA {pragma}")
             if make:
                 prepare_file(connection, self.path)
+            elif (found := connection.execute("PRAGMA integrity_check(1)").fetchone()[0]) != "ok":
+                # an index that lost a question would have it paid and drawn again, and no hash covers an index
+                raise damaged("the ledger file is damaged.", reason=str(found))
         except BaseException:
             connection.close()
             raise
@@ -207,9 +223,8 @@ class SqliteStore:
         """Charges that are durable, outside of any transaction."""
         return {row[0]: Found(*row[1:]) for row in self._read(FIND, json.dumps(requests))}
 
-    def answers(self, key: bytes) -> list[tuple[bytes, bytes]]:
-        query = "SELECT s.record, s.answer FROM entry e JOIN entry s ON s.number = e.sealed WHERE e.key = ? ORDER BY e.number"
-        return self._read(query, key)
+    def answers(self, key: bytes, since: int = 0) -> list[tuple[str, Found]]:
+        return [(row[0], Found(*row[1:])) for row in self._read(ANSWERS, key, since)]
 
     def stamp(self) -> int | None:
         """As SQLite counts what others commit; the reader's connection never writes, so everybody is another."""

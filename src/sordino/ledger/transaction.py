@@ -167,7 +167,7 @@ class Clerk:
 
     def _repeat(self, wish: Charge, known: Found) -> Entry:
         """The same request again: the recorded answer, or "open"; never "new", so the data are not looked at twice for one price."""
-        entry = known_entry(self._terms.ledger, known)
+        entry = known_entry(self._terms.ledger, wish.request, known)
         if not _same(wish, entry):
             raise QueryError(
                 "SRD-605", f"request {wish.request!r} was already used for another question or price.",

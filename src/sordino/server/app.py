@@ -161,10 +161,10 @@ def health(house: House, worker: Worker, tokens: Tokens, counts: Counts) -> APIR
 
     @web.get("/readyz")
     async def ready() -> Response:
-        """Whether every ledger can be read; which one cannot is in the owner's log."""
+        """Whether every ledger can be read and its sums are those of its entries; which one is not is in the owner's log."""
         try:
             for opened in house.datasets.values():
-                await worker.free(lambda book=opened.ledger: book.head)
+                await worker.free(lambda book=opened.ledger: book.budget)
         except SordinoError:
             return PlainTextResponse("not ready\n", 503)
         return PlainTextResponse("ready\n")
