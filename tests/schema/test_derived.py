@@ -36,7 +36,7 @@ from sordino.schema.expression import (
 )
 from sordino.schema.extent import Extent
 from sordino.schema.frame import fit, fit_column, fit_predicate
-from sordino.schema.interval import MOST_VALUES, derive, extent, values
+from sordino.schema.interval import MOST_VALUES, days, derive, extent, values
 
 AGE, KIDS, INCOME, PRICE, BORN, SEEN, SEX, SMOKER = (
     Leaf(COLUMNS[name]) for name in ("age", "kids", "income", "price", "born", "seen", "sex", "smoker")
@@ -202,6 +202,21 @@ def test_doubles_round_once_per_operation():
     tenth = Leaf(Column("x", "float", (Fraction(1, 10), Fraction(3, 10))))
     assert extent(Arithmetic("+", tenth, tenth)) == Extent("float", 0.1 + 0.1, 0.3 + 0.3)
     assert extent(Arithmetic("*", tenth, Constant(3))) == Extent("float", 0.1 * 3.0, 0.3 * 3.0)
+
+
+def test_one_day_has_another_beside_it_even_where_the_calendar_ends():
+    """Bounds differ; before the first day that has a name there is none, and none after the last."""
+    for at, word, ends in (
+        (dt.date.min, "least", (D(1, 1, 1), D(1, 1, 2))),
+        (dt.date.max, "greatest", (D(9999, 12, 30), D(9999, 12, 31))),
+        (D(1990, 1, 1), "", (D(1989, 12, 31), D(1990, 1, 1))),
+        (M("0001-01-01"), "", (M("0001-01-01"), M("0001-01-02"))),
+        (M("0001-01-01 23:00"), "", (M("0001-01-01 23:00"), M("0001-01-02 23:00"))),
+    ):
+        assert derive(Call(word, (BORN, Constant(at))) if word else Constant(at)).bounds == ends
+    assert days((D(9999, 12, 30), D(9999, 12, 31))) == (D(9999, 12, 30), D(9999, 12, 31))
+    for unit, first in {"week": D(9999, 12, 27), "month": D(9999, 12, 1), "quarter": D(9999, 10, 1), "year": D(9999, 1, 1)}.items():
+        assert days((D(9999, 12, 31), D(9999, 12, 31)), unit) == (first,)
 
 
 def test_dates_keep_their_kind():

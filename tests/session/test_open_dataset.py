@@ -199,3 +199,15 @@ def test_a_source_that_changed_is_imported_only_when_its_owner_says_so(folder):
     with open_dataset(file, imported=True) as opened:  # another declaration of the same file is no other data
         keys = opened.admissions.engine.columns["diagnosis"].max_length
     assert keys == 2
+
+
+def test_an_unforeseen_failure_while_a_question_is_built_is_a_query_error(folder, monkeypatch):
+    def fail(*_):
+        raise OverflowError("date value out of range")
+
+    for reader in ("read_select", "read_view"):
+        monkeypatch.setattr(f"sordino.session.open_dataset.{reader}", fail)
+    with sd.open(folder / "hospital.toml") as hospital:
+        for build in (hospital.sql, hospital.view):
+            with pytest.raises(QueryError, match=r"OverflowError.*Nothing was spent"):
+                build("SELECT COUNT(*) FROM visits")

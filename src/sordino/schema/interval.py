@@ -148,13 +148,14 @@ def further(expression: Expression) -> Expression:
 
 
 def _bounds(found: Extent) -> tuple[Any, Any] | None:
-    """Two different ends in the column's unit: where there is one value only, zero (or the next one) is the other."""
+    """Two different ends in the column's unit: where there is one value only, zero, the next one or the day beside it is the other."""
     if found.type in ("cat", "bool"):
         return None
     low, high = found.low, found.high
     if low == high:
         if found.type in ("date", "timestamp"):
-            low = high - dt.timedelta(days=1)
+            day = dt.timedelta(days=1)
+            low, high = (low, high + day) if low.toordinal() == 1 else (low - day, high)  # no day can be named before the first one
         else:
             low, high = (min(low, 0), max(high, 0)) if low != 0 else (0, 1)
     return (Fraction(low, 10**found.scale), Fraction(high, 10**found.scale)) if found.type == "decimal" else (low, high)
@@ -209,10 +210,11 @@ def days(bounds: tuple[Any, Any] | None, unit: str = "day") -> tuple[Any, ...] |
     if bounds is None or (first := as_day(bounds[0])) is None or (last := as_day(bounds[1])) is None:
         return None
     found: list[dt.date] = []
-    at = start_of(unit, first)
-    while at <= last and len(found) <= MOST_VALUES:
+    step = dt.timedelta(days={"day": 1, "week": 7, "month": 31, "quarter": 92}.get(unit, 366))
+    at: dt.date | None = start_of(unit, first)
+    while at is not None and at <= last and len(found) <= MOST_VALUES:
         found.append(at)
-        at = start_of(unit, at + dt.timedelta(days={"day": 1, "week": 7, "month": 31, "quarter": 92}.get(unit, 366)))
+        at = start_of(unit, at + step) if dt.date.max - at >= step else None  # no day can be named after the last one
     return tuple(found) if len(found) <= MOST_VALUES else None
 
 

@@ -16,7 +16,7 @@ from sordino.engines.duckdb import DuckDB
 from sordino.engines.imported import Imported, Wanted, find_import, needs_import, write_import
 from sordino.engines.several import together
 from sordino.engines.source import open_engine, read_public
-from sordino.errors import QueryError
+from sordino.errors import QueryError, builds
 from sordino.ledger import Balance, Book, Budget, open_ledger
 from sordino.plan.dataset import Dataset, read_dataset
 from sordino.plan.ownership import owned_tables
@@ -58,6 +58,7 @@ class Opened:
         """The engine that reads several tables in one snapshot; opened when a view is first asked about."""
         return together({name: opened.engine for name, opened in self.tables.items()})
 
+    @builds
     def sql(self, text: str) -> Query:
         """The question an SQL statement asks of private tables, joined on their people, with public tables beside them."""
         selected = read_select(text, self._catalogue)
@@ -66,6 +67,7 @@ class Opened:
             table = view_table(replace(table, unit=self.declared.unit, engine=self.joint), selected.asked.view)
         return Query(table, selected.asked, selected.arrangement)
 
+    @builds
     def view(self, text: str) -> Table:
         """The rows of a SELECT without aggregates as a table: `hospital.view("SELECT p.age FROM visits v JOIN ...").mean("age")`."""
         name, view = read_view(text, self._catalogue)
