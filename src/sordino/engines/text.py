@@ -20,7 +20,7 @@ from sordino.privacy.relation import Limits
 from sordino.schema.column import Column, coarse_shift
 from sordino.schema.expression import reads
 from sordino.schema.frame import Frame, Join
-from sordino.schema.view import view_joins
+from sordino.schema.view import text_lengths, view_joins
 from sordino.summaries.totals import Item
 
 __all__ = ["RowText", "Text", "check", "held", "mentioned", "used"]
@@ -164,7 +164,7 @@ class Text:
     def clipped(self) -> str:
         """Typed, filtered, quantised rows with a unit id and a wanted key."""
         frame, rows = self.frame, RowText(self.frame, self.declared, self.scan)
-        layers = Layers(rows.base())
+        layers = Layers(rows.base(), text_lengths(frame.view))
         last = len(frame.by) - 1 if frame.edges is not None else -1
         makes = [f"{(grid_of if i == last else key_text)(column, layers.value(column))} AS k{i}" for i, column in enumerate(frame.by)]
         makes += [f"{grid_of(column, layers.value(column))} AS q{i}" for i, column in enumerate(frame.columns)]
