@@ -1,12 +1,14 @@
 """Whether the server's clock tells one person's presence: the same paid question to two servers that differ in one person.
 
-python bench/clock.py [--attack note,rows,patterns] [--source csv,plain,dictionary] [--rounds 600] [--analysts 10] [--deadline-ms N]
+python bench/clock.py [--attack note,rows,patterns,concat] [--source csv,plain,dictionary] [--rounds 600] [--analysts 10] [--deadline-ms N]
                       [--rows N] [--save FILE] [--pool FILE ...]
 
-Three attacks, each with work that an analyst chose so that it is slow only if the person is there:
+Four attacks, each with work that an analyst chose so that it is slow only if the person is there:
   note      SUM(CASE WHEN note LIKE '%' + 7,700 x '_' + 'Q%' ...) WHERE the guess; the person's note has 100,000 characters
   rows      COUNT(*); the person has a million rows
   patterns  28 counts of LIKE patterns with underscores, WHERE the guess; the person has 2,000 rows with long notes
+  concat    SUM(CASE WHEN (note || note || ... 10 times) LIKE '%' + 30 x '_' + 'Q%' ...) WHERE the guess; the person's note is that of
+            note. More notes and longer patterns are refused before the charge where the settings are the default ones
 
 Every answer is bought at the floor, a ten-thousandth of the cap. Each round asks both servers at once and notes how long the answers took.
 The verdict is the area under the curve of telling the two apart by that time: 0.5 is chance. Without --deadline-ms the settings are the
@@ -65,16 +67,19 @@ note = {{ type = "cat", keys = "private" }}
 """
 GUESS = "WHERE cost = 77777 AND sex = 'x'"
 LONG = f"CASE WHEN note LIKE '%{'_' * 7_700}Q%' THEN 1 ELSE 0 END"
+TOGETHER = f"CASE WHEN ({' || '.join(['note'] * 10)}) LIKE '%{'_' * 30}Q%' THEN 1 ELSE 0 END"
 COUNTS = [f"SUM(CASE WHEN note LIKE '%a_{chr(97 + i % 26)}_{i}%' THEN 1 ELSE 0 END) AS c{i}" for i in range(28)]
 ASKED = {
     "note": f"SELECT SUM({LONG}) AS s FROM t {GUESS}",
     "rows": "SELECT COUNT(*) AS n FROM t",
     "patterns": f"SELECT {', '.join(COUNTS)} FROM t {GUESS}",
+    "concat": f"SELECT SUM({TOGETHER}) AS s FROM t {GUESS}",
 }
 PERSON = {  # rows and note of the person who is there or not
     "note": (1, "repeat('a', 100000)"),
     "rows": (1_000_000, "'fine'"),
     "patterns": (2_000, "repeat('a', 4000)"),
+    "concat": (1, "repeat('a', 100000)"),
 }
 WRITTEN = {
     "csv": ("csv", "(HEADER)"),
@@ -196,7 +201,7 @@ def verdict(attack: str, found: list[list[float]]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--attack", default="note,rows,patterns")
+    parser.add_argument("--attack", default="note,rows,patterns,concat")
     parser.add_argument("--source", default="csv,plain,dictionary")
     parser.add_argument("--rounds", type=int, default=600)
     parser.add_argument("--analysts", type=int, default=10)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -11,16 +12,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from sordino.engines.expression_text import Layers
 from sordino.engines.postgres import Postgres
 from sordino.engines.source import open_source
-from sordino.engines.value_text import SHORT, id_of
+from sordino.engines.value_text import SHORT, id_of, joined
 from sordino.errors import QueryError
 from sordino.lab.awkward_tables import PERSON, person
+from sordino.lab.reference_engine import Reference
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
 from sordino.schema.declaration import declare
-from sordino.schema.expression import Compare, Like, Literal, Name
+from sordino.schema.expression import Call, Compare, Constant, IsNull, Leaf, Like, Literal, Name
 from sordino.schema.frame import Frame
+from sordino.schema.interval import LENGTHS, derive
+from sordino.schema.view import Chosen, PersonJoin, PrivateTable, text_lengths
 from sordino.summaries.totals import Item, Totals
 
 from .test_conformance import stored
@@ -60,6 +65,68 @@ def test_a_pattern_sees_no_more_than_the_cut_text(tmp_path: Path, postgres: Any)
         assert counts(engine, Frame(PrivacyUnit(), where=Like(Name("note"), "%b")))[1] == [0]
         assert counts(engine, Frame(PrivacyUnit(), where=Like(Name("note"), "%" + "_" * 257)))[1] == [0]
         assert counts(engine, Frame(PrivacyUnit(), where=Like(Name("note"), "_" * 256)))[1] == [5]
+
+
+PARTS = ["a" * 256, "a" * 15 + "b" + "a" * 240, "ä" * 256, "😀" * 250 + "b", "b" * 200, "x", "", None]
+LEAF = Leaf(Column("note", "cat"))
+LONG = Call("concat", (LEAF,) * 50)  # 12,800 characters as declared
+MIXED = Call("concat", (Call("concat", (Constant("<"), *(LEAF,) * 30)), Constant("!"), *(Call("lower", (LEAF,)),) * 60))
+
+
+def put_together(engine: Any) -> list[int]:
+    """How many rows fulfil conditions on texts that are cut where a text may end, and what the same texts say in Python."""
+    long, mixed = (Name(derive(item).name, item) for item in (LONG, MIXED))
+    size = Name("size", Call("length", (LONG,)))
+    asked = (
+        Compare("=", size, Literal(LENGTHS)), Compare(">", size, Literal(LENGTHS)), Like(long, "%b"), Like(long, "_" * LENGTHS),
+        Like(mixed, "<%!%"), Like(mixed, "%" + "_" * LENGTHS + "%"), Like(mixed, "<%b"), IsNull(mixed),
+    )  # fmt: skip
+    with engine.bounded(Frame(PrivacyUnit(), counted=asked), 1) as bounded:
+        items = tuple(Item("counted", index=i) for i in range(len(asked)))
+        found = bounded.ask(Totals(items)).values
+        return [int(found[item][0]) for item in items]
+
+
+def in_python() -> list[int]:
+    notes = [note for note in PARTS if note is not None]
+    long = [(note * 50)[:LENGTHS] for note in notes]
+    mixed = [(("<" + note * 30)[:LENGTHS] + "!" + note * 60)[:LENGTHS] for note in notes]
+    return [
+        sum(len(text) == LENGTHS for text in long), 0, sum(text.endswith("b") for text in long), sum(len(text) == LENGTHS for text in long),
+        len(mixed), sum(len(text) == LENGTHS for text in mixed), sum(text.endswith("b") for text in mixed), 1,
+    ]  # fmt: skip
+
+
+def test_text_that_is_put_together_is_cut_on_every_engine(tmp_path: Path, postgres: Any) -> None:
+    assert in_python()[:4] == [5, 0, 2, 5]
+    table = pa.table({"note": PARTS})
+    for engine in (*engines(table, (LEAF.column,), tmp_path, postgres), Reference(table.to_pydict(), (LEAF.column,))):
+        assert put_together(engine) == in_python(), engine
+
+
+def test_no_text_in_between_is_twice_as_long_as_a_text_may_be() -> None:
+    """Each part is of the declared length, so the longest text of a statement follows from it."""
+    said = joined([(f"t{i}", 256) for i in range(180)] + [("long", LENGTHS)] * 9)
+    while "substr" in said:
+        inner = re.findall(rf"substr\(([^()]*), 1, {LENGTHS}\)", said)
+        assert inner
+        for text in inner:
+            assert LENGTHS < sum(256 if part.startswith("t") else LENGTHS for part in text.split(" || ")) <= 2 * LENGTHS
+            said = said.replace(f"substr({text}, 1, {LENGTHS})", "cut")
+    assert joined([("a", 5_000), ("b", 5_000)]) == "a || b"
+
+
+def test_text_that_a_view_puts_together_is_known_to_be_longer_than_a_declared_one() -> None:
+    table = PrivateTable("t", (Column("who", "id"), LEAF.column), person="who")
+    made = derive(LONG)
+    inner = Chosen(table, (("n", made), ("m", LEAF.column)))
+    assert text_lengths(inner) == {"n": LENGTHS, "m": 256}
+    outer = Chosen(inner, (("k", derive(Call("right", (Leaf(inner.columns["n"]), Constant(300))))),))
+    assert text_lengths(PersonJoin(inner, outer, "left", name="o")) == {"n": LENGTHS, "m": 256, "o.k": 300}
+    twice = Call("concat", (Leaf(inner.columns["n"]), Leaf(inner.columns["n"])))
+    base = {"n": (inner.columns["n"], "t0")}
+    assert "substr" in Layers(base, text_lengths(inner))._text(twice)
+    assert "substr" not in Layers(base)._text(twice)
 
 
 GREEDY = ["%" + "a_%" * many + "_b" for many in (2, 4, 8, 16, 32)]  # tried place by place, 256 to the power of many steps

@@ -15,11 +15,19 @@ from scipy.stats import rankdata
 
 from engines.test_conformance import stored
 from ledger.conftest import POSTGRES, postgres  # noqa: F401
+from sordino.engines.source import open_source
+from sordino.privacy.relation import PrivacyUnit
+from sordino.schema.column import Column
+from sordino.schema.expression import Call, Compare, Leaf, Like, Literal, Name
+from sordino.schema.frame import Frame
+from sordino.schema.interval import LENGTHS
 from sordino.server import release_request
 from sordino.server.app import ServerLimits
-from sordino.server.deadline import FACTOR, LATE, PLAIN, ROWS, _row, plain, round_up, work
+from sordino.server.deadline import FACTOR, LATE, PLAIN, ROWS
+from sordino.server.work import CHARACTER, STEP, _row, plain, round_up, work
 from sordino.session.execute import execute, rehearse
 from sordino.session.open_dataset import open_dataset
+from sordino.summaries.totals import Item, Totals
 
 from .hall import Still, Visitor, people, write
 
@@ -109,6 +117,56 @@ def test_a_pattern_longer_than_the_text_may_be_costs_no_more_than_one_of_its_len
     assert seconds(opened, long) == seconds(opened, longer)
 
 
+def chained(column, times):
+    return " || ".join([column] * times)
+
+
+def test_a_pattern_costs_what_the_text_it_is_matched_with_may_be(opened):
+    """Texts that are put together are as long as their parts together, up to where engines cut them, in a question and inside a view."""
+    plain_seconds = seconds(opened, COUNT)
+    for times in (2, 10, 30, 100):
+        test = f"({chained('ward', times)}) LIKE '%{'_' * 3_000}Q%'"
+        length = min(256 * times, LENGTHS)
+        pairs = ROWS * STEP * 1e-9 * length * min(3_000, length)
+        asked = f"SELECT SUM(CASE WHEN {test} THEN 1 ELSE 0 END) AS s FROM admissions"
+        inside = f"SELECT SUM(LEAST(n, 3)) AS s FROM (SELECT patient, COUNT(*) AS n FROM admissions WHERE {test} GROUP BY patient) AS own"
+        for sql in (asked, inside):
+            letters = ROWS * 1e-9 * (2 * CHARACTER * 256 * times + 10_000)
+            assert pairs < seconds(opened, sql) - plain_seconds < pairs + letters, (times, sql[:40])
+
+
+@pytest.mark.parametrize("word", ["LENGTH({})", "LENGTH(LOWER({}))", "LENGTH(UPPER({}))", "LENGTH(TRIM({}))", "LENGTH(RIGHT({}, 5))",
+                                  "LENGTH(SUBSTRING({}, 2, 5))", "LENGTH(CONCAT({}, 'a'))", "LENGTH(COALESCE({}, 'a'))"])  # fmt: skip
+def test_functions_of_text_cost_by_the_character(opened, word):
+    few, many = (seconds(opened, f"SELECT SUM({word.format(chained('ward', times))}) AS s FROM admissions") for times in (1, 30))
+    assert many - few >= ROWS * CHARACTER * 1e-9 * 256 * 29
+
+
+def test_the_model_follows_the_processor_where_text_is_put_together():
+    """The seconds a row takes, for each second of the model, are much the same for a pattern against a column and against many at once."""
+    note = Column("note", "cat")
+    table = {"note": ["a" * 256] * 2_000}
+    leaf, ratios = Leaf(note), {}
+    together = Call("concat", (leaf,) * 100)
+    attacks = {
+        "note": (Like(Name("note"), f"%{'_' * 128}Q%"), 2_000),
+        "concat": (Like(Name("all", together), f"%{'_' * 3_000}Q%"), 10),
+        "lower": (Compare(">", Name("size", Call("length", (Call("lower", (together,)),))), Literal(3)), 400),
+    }
+    for word, (test, rows) in attacks.items():
+        held = {"note": table["note"][:rows]}
+        with open_source(held, (note,), threads=1) as engine:
+            frame, took = Frame(PrivacyUnit(), counted=(test,)), []
+            for _ in range(3):
+                start = time.process_time()
+                with engine.bounded(frame, 1) as bounded:
+                    bounded.ask(Totals((Item("counted", index=0),)))
+                took.append(time.process_time() - start)
+        ratios[word] = min(took) / (rows * _row(frame, {"note": note}) * 1e-9)
+    for word in ("concat", "lower"):
+        assert ratios["note"] / 8 < ratios[word] < 8 * ratios["note"], ratios
+
+
 def test_every_question_that_asks_the_table_again_is_counted(opened):
     query = opened.sql("SELECT AVG(cost) AS m FROM admissions")
     plan = query.settle("1")
@@ -164,6 +222,15 @@ def test_a_question_dearer_than_the_owner_allows_is_refused_for_nothing_and_says
         shown = hall.ask("GET", f"/v1/plans/{plan}/preview", token).json()
         assert shown["deadline_ms"] is None
         assert any("The owner allows" in note for note in shown["notes"])
+
+
+def test_many_columns_put_together_behind_a_long_pattern_are_refused_for_nothing(tmp_path):
+    sql = f"SELECT SUM(CASE WHEN ({chained('ward', 100)}) LIKE '%{'_' * 3_000}Q%' THEN 1 ELSE 0 END) AS s FROM admissions"
+    with visited(write(tmp_path, deadline=1_000), limits=ServerLimits()) as hall:
+        token = hall.token()
+        refused = hall.ask("POST", f"/v1/plans/{hall.plan(token, sql)}/release", token, "k", json={"epsilon": 1})
+        assert (refused.status_code, refused.json()["code"], refused.json()["spent"]) == (422, "SRD-510", False)
+        assert hall.spent(token) == 0
 
 
 def test_what_the_owner_has_not_declared_has_a_fixed_default_and_a_line_at_the_start(tmp_path, caplog):

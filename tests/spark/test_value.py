@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from engines.test_length import LEAF, PARTS, in_python, put_together
 from engines.test_value_text import COLUMNS, DECLARED, KINDS, PLACE, arrow, columns, read, told
 from sordino.engines.spark import Spark, SparkCursor
 from sordino.privacy.relation import PrivacyUnit
@@ -30,6 +31,11 @@ def test_spark_reads_a_value_as_every_container_does(spark: Any) -> None:
                 if kind in ("cat", "id") and isinstance(value, float) and value != int_or_none(value):
                     continue  # a number that is not whole is as the database writes it
                 assert found[kind][place] == alone[place][kind][0], (name, kind, value)
+
+
+def test_text_that_is_put_together_is_cut_on_spark_too(spark: Any) -> None:
+    with Spark(spark.createDataFrame(pa.table({"note": PARTS})), (LEAF.column,)) as engine:
+        assert put_together(engine) == in_python()
 
 
 def int_or_none(value: float) -> int | None:

@@ -72,7 +72,7 @@ NOT_PRIVATE = "NOT PRIVATE: measured on the rows, for their owner's eyes. What y
 
 def _time(file: Path) -> int:
     """How long questions take on this machine, and the declarations that would hide it."""
-    from sordino.server.deadline import MARGIN, proposed
+    from sordino.server.work import MARGIN, proposed
     from sordino.session.open_dataset import open_dataset
 
     with open_dataset(file) as opened, door.busy("asking every kind of question, for nobody"):

@@ -112,6 +112,9 @@ class Looked:
     notes: list[str] = field(default_factory=list)
 
 
+QUOTES = re.compile(rb"[\x80-\x9f]")
+
+
 def _written(file: Path) -> Delimited | None:
     """How the lines of a CSV file are written, as far as its bytes tell; None for any other file and for what nobody need say."""
     if not file.name.lower().endswith((".csv", ".tsv")) or not file.is_file():
@@ -126,7 +129,9 @@ def _written(file: Path) -> Delimited | None:
                     decoder.decode(piece)
                     piece = stream.read(2**20)
             except UnicodeDecodeError:
-                encoding = "latin-1"
+                stream.seek(0)  # latin-1 has control characters where windows-1252 has quotes, and nobody writes those into a file
+                quotes = any(QUOTES.search(piece) for piece in iter(lambda: stream.read(2**20), b""))
+                encoding = "windows-1252" if quotes else "latin-1"
     lines = start.decode("utf-8-sig" if encoding == "utf-8" else encoding, "replace").splitlines()[:50]
     mark = None
     if lines and len(next(csv.reader(lines[:1]), [])) == 1 and not file.name.lower().endswith(".tsv"):

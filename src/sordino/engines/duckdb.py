@@ -276,6 +276,7 @@ class DuckDB:
                 connection.execute(f"SET {setting}")
             self.source.prepare(connection)
             connection.execute(f"SET allowed_paths = [{', '.join(map(quoted, self.source.paths))}]")
+            connection.execute(f"SET allowed_directories = [{quoted(str(self._spill.folder))}]")  # what a source copies for it to read
             connection.execute("SET enable_external_access = false")
             connection.execute("SET lock_configuration = true")
         except duckdb.Error as error:

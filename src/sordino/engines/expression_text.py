@@ -17,7 +17,7 @@ from string import ascii_lowercase, ascii_uppercase
 from typing import Any
 
 from sordino.engines.array import text_of
-from sordino.engines.value_text import FINE, date_text, decimal_text, grid_of, id_of, moment_text, quoted, real
+from sordino.engines.value_text import FINE, date_text, decimal_text, grid_of, id_of, joined, moment_text, quoted, real
 from sordino.errors import QueryError
 from sordino.schema.column import Column
 from sordino.schema.expression import (
@@ -45,7 +45,7 @@ from sordino.schema.expression import (
     reads,
 )
 from sordino.schema.extent import EXACT, LEAST_POWER, LOG_GRID, TINY, Extent, changes, power_step
-from sordino.schema.interval import derive, extent
+from sordino.schema.interval import derive, extent, most_characters
 
 __all__ = ["Layers", "Typed", "names", "rendered"]
 
@@ -171,9 +171,10 @@ SQL = {"cat": "VARCHAR", "date": "DATE", "timestamp": "TIMESTAMP", "float": "DOU
 
 @dataclass
 class Layers:
-    """`base` are the typed values of declared columns. Ask for aliases first, then lay the rows under them with `over`."""
+    """`base` are the typed values of declared columns, `lengths` of the texts of a view. Ask for aliases, then lay the rows under them."""
 
     base: Mapping[str, tuple[Column, str]]
+    lengths: Mapping[str, int] = field(default_factory=dict)
     made: dict[Expression, tuple[str, int]] = field(default_factory=dict)
     levels: list[list[str]] = field(default_factory=list)
 
@@ -236,7 +237,7 @@ class Layers:
             case Call("trim" | "ltrim" | "rtrim" as word, (item,)):
                 return f"{word}({self._alias(item)}, ' ')"
             case Call("concat", items):
-                return " || ".join(_as(self._operand(item), "cat", 0) for item in items)
+                return joined([(_as(self._operand(item), "cat", 0), most_characters(item, self.lengths)) for item in items])
             case Call("move", (item, Constant(count), Constant(step))):
                 return _later(self._operand(item), count, step)
             case Call("zone", (item, Constant(name))):

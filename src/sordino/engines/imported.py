@@ -21,6 +21,7 @@ from typing import Any
 
 import duckdb
 
+from sordino.engines.delimited import Csv
 from sordino.engines.duckdb import DuckDB, Spill
 from sordino.engines.scan import Scan, TableSource, broken, mapped, written
 from sordino.engines.value_text import HASHED, Field, quoted, unit_text
@@ -82,6 +83,8 @@ def needs_import(engine: Any) -> bool:
     if not isinstance(engine, DuckDB) or not engine.source.paths or isinstance(engine.source, Imported):
         return False
     columns = [column for column in engine.columns.values() if column.type != "never"]
+    if isinstance(engine.source, Csv):  # all of it is text, and a scan may copy the file
+        return bool(columns)
     with contextlib.closing(engine._cursor()) as cursor:
         fields = engine.source.scan(cursor, columns).fields
     return any(column.type in ("cat", "id") or fields[column.name].stored in ("text", "other") for column in columns)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import csv
 import glob
-import gzip
 import os
 from collections.abc import Mapping
 from dataclasses import replace
@@ -19,8 +18,9 @@ from typing import Any
 
 import duckdb
 
+from sordino.engines.delimited import Csv, decoded
 from sordino.engines.duckdb import DuckDB
-from sordino.engines.scan import Csv, Database, HeldTable, Parquet, TableSource, broken
+from sordino.engines.scan import Database, HeldTable, Parquet, TableSource, broken
 from sordino.engines.value_text import typed
 from sordino.errors import QueryError
 from sordino.schema.column import Column, nearest, shown
@@ -127,10 +127,9 @@ def _files(text: str) -> tuple[str, ...]:
 def _csv(paths: tuple[str, ...], written: Delimited) -> Csv:
     if len(paths) > 1:
         raise broken("several CSV files match.", "Give one CSV file, or convert them to Parquet.")
-    opened = gzip.open if paths[0].endswith(".gz") else open
     encoding = "utf-8-sig" if written.encoding == "utf-8" else written.encoding
     try:
-        with opened(paths[0], "rt", encoding=encoding, errors="replace", newline="") as stream:
+        with decoded(paths[0], encoding) as stream:
             lines = stream if written.multiline else [stream.readline()]
             names = next(csv.reader(lines, delimiter=written.mark(paths[0])), [])
     except (OSError, csv.Error, UnicodeError) as error:

@@ -20,7 +20,7 @@ from sordino.privacy.relation import Limits
 from sordino.schema.column import Column, coarse_shift
 from sordino.schema.expression import reads
 from sordino.schema.frame import Frame, Join
-from sordino.schema.view import view_joins
+from sordino.schema.view import text_lengths, view_joins
 from sordino.summaries.totals import Item
 
 __all__ = ["RowText", "Text", "check", "held", "mentioned", "used"]
@@ -165,7 +165,7 @@ class Text:
         """Typed, filtered, quantised rows with a unit id and a wanted key."""
         frame, rows = self.frame, RowText(self.frame, self.declared, self.scan)
         base = rows.base()
-        layers = Layers(base)
+        layers = Layers(base, text_lengths(frame.view))
 
         def value(column: Column) -> str:
             return base[column.name][1] if column.expression is None else layers.value(column)

@@ -21,6 +21,7 @@ from sordino.engines.array import text_of
 from sordino.errors import QueryError
 from sordino.privacy.number import exact
 from sordino.schema.column import EPOCH, Column, Grid
+from sordino.schema.interval import LENGTHS
 
 __all__ = [
     "FINE",
@@ -36,6 +37,7 @@ __all__ = [
     "grid_of",
     "id_of",
     "id_text",
+    "joined",
     "key_in",
     "key_out",
     "key_text",
@@ -183,6 +185,29 @@ def id_of(text: str) -> str:
     """A constant in the form `id_text` gives."""
     sums = [md5(part.encode(), usedforsecurity=False).hexdigest() for part in (text, f"#{text}")]
     return text if len(text.encode()) <= SHORT else f"#{''.join(sums)}"
+
+
+def joined(parts: Sequence[tuple[str, int]]) -> str:
+    """Texts of at most so many characters, one after the other, cut where a text may end.
+
+    Nothing in between is more than twice as long: whatever is put together, a row costs what its declaration says. The cut of parts that
+    were cut is the cut of the whole.
+    """
+    pieces = list(parts)
+    while True:
+        groups: list[list[tuple[str, int]]] = [[]]
+        for piece in pieces:
+            if groups[-1] and piece[1] + sum(length for _, length in groups[-1]) > 2 * LENGTHS:
+                groups.append([])
+            groups[-1].append(piece)
+        pieces = [_cut(group) for group in groups]
+        if len(pieces) == 1:
+            return pieces[0][0]
+
+
+def _cut(group: Sequence[tuple[str, int]]) -> tuple[str, int]:
+    text, length = " || ".join(text for text, _ in group), sum(length for _, length in group)
+    return (text, length) if length <= LENGTHS else (f"substr({text}, 1, {LENGTHS})", LENGTHS)
 
 
 def whole_text(x: str) -> str:

@@ -16,7 +16,17 @@ from sordino.engines.value_text import TYPED, Field, Ranking, grid_of, id_text, 
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column, Grid
 from sordino.schema.frame import Frame, unbounded
-from sordino.schema.view import Chosen, PersonJoin, PersonTotal, PersonTotals, PersonWindow, PersonWindows, PrivateTable, View
+from sordino.schema.view import (
+    Chosen,
+    PersonJoin,
+    PersonTotal,
+    PersonTotals,
+    PersonWindow,
+    PersonWindows,
+    PrivateTable,
+    View,
+    text_lengths,
+)
 
 __all__ = ["ViewNeeds", "view_needs", "view_scan"]
 
@@ -152,7 +162,7 @@ class _Text:
         inner = [column.name for column in used(frame, below)]
         scan = Scan(f"({self.of(chosen.rows, inner)}) AS viewed", {name: Field(f"c{i}", TYPED) for i, name in enumerate(inner)})
         rows = RowText(frame, below, scan, first)
-        layers = Layers(rows.base())
+        layers = Layers(rows.base(), text_lengths(chosen.rows))
         makes = [f"{_exposed(column, layers.value(column))} AS c{i}" for i, column in enumerate(columns)]
         where = f" WHERE {rendered(chosen.where, layers.of)}" if chosen.where is not None else ""
         return f"SELECT {', '.join(['u', *makes])} FROM ({rows.text(layers, 'u')}) AS typed{where}"

@@ -108,6 +108,7 @@ EXPRESSIONS: list[Expression] = [
     *(Call("length", (Call("digits", (DatePart(word, MOMENTS), Constant(width))),)) for word, width in (("month", 2), ("day", 0))),
     Call("length", (Call("trim", (Call("concat", (TOWNS, Constant(" x "), Call("right", (TOWNS, Constant(2))))),)),)),
     *(Call("length", (Call(word, (Call("concat", (Constant(" "), TOWNS, Constant("  "))),)),)) for word in ("ltrim", "rtrim")),
+    Call("length", (Call("concat", (TOWNS,) * 45),)),  # declared longer than a text may be
 ]
 SOLO = [derive(item) for item in EXPRESSIONS]
 BANDS = derive(Case(((OLD, Constant("old")), (Compare(">=", Name("age"), Literal(1)), Constant("young")))))

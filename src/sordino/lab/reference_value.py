@@ -39,7 +39,7 @@ from sordino.schema.expression import (
     Truth,
 )
 from sordino.schema.extent import power_step
-from sordino.schema.interval import extent
+from sordino.schema.interval import LENGTHS, extent
 
 __all__ = ["EPOCH", "Lookup", "evaluate", "exact", "kind", "steps", "text", "truth", "typed"]
 
@@ -118,7 +118,7 @@ def evaluate(expression: Expression, value: Lookup) -> Any:
             return None if not found else min(found) if word == "least" else max(found)
         case Call("concat", items):
             texts = [evaluate(item, value) for item in items]
-            return None if None in texts else "".join(texts)
+            return None if None in texts else "".join(texts)[:LENGTHS]
         case Call("exp", (item,)):
             found = evaluate(item, value)
             return None if found is None else raised(float(found), power_step(extent(item)))

@@ -223,7 +223,7 @@ def _refuse(name: str, what: str, fix: str) -> NoReturn:
     raise QueryError("SRD-204", f"column {shown(name)} {what}", fix, column=name)
 
 
-ENCODINGS = ("utf-8", "latin-1", "utf-16")
+ENCODINGS = ("utf-8", "latin-1", "windows-1252", "utf-16")
 MARKS = ",;\t|:^~"
 
 
@@ -231,7 +231,8 @@ MARKS = ",;\t|:^~"
 class Delimited:
     """A line is a row, so that no line can change another, unless `multiline` says that a quoted field may hold line breaks.
 
-    `delimiter` None is a comma, and a tab for .tsv. With the decimal mark "," the text 1,5 is a number and 1.5 is not.
+    `delimiter` None is a comma, and a tab for .tsv. With the decimal mark "," the text 1,5 is a number and 1.5 is not. In "latin-1" every
+    byte is a character, 0x80 to 0x9f are control characters; "windows-1252" has quotes and the euro sign there.
     """
 
     delimiter: str | None = None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 import operator
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
@@ -41,11 +41,12 @@ from sordino.schema.extent import (
 from sordino.schema.spelling import phrase
 
 __all__ = [
-    "LENGTHS", "MOST_VALUES", "TEXTS", "days", "derive", "extent", "further", "longest", "rebound", "text_part", "text_values", "values",
+    "LENGTHS", "MOST_VALUES", "TEXTS", "days", "derive", "extent", "further", "longest", "most_characters", "rebound", "text_part",
+    "text_values", "values",
 ]  # fmt: skip
 
 TEXTS = ("digits", "lower", "upper", "substr", "right", "trim", "ltrim", "rtrim", "concat")
-LENGTHS = 10_000  # characters of a text that may be declared
+LENGTHS = 10_000  # characters of a text that may be declared, and that is put together: engines cut what is longer
 INTEGER_DIGITS = 20  # of a whole number
 Values = Callable[[Expression], tuple[Any, ...] | None]
 
@@ -75,9 +76,8 @@ def text_values(call: Call, values: Values, most: int) -> tuple[Any, ...] | None
         found = [values(item) for item in call.items]
         if any(item is None for item in found) or prod(len(item or ()) for item in found) > most:
             return None
-        return tuple(
-            dict.fromkeys(None if None in parts else "".join(map(str, parts)) for parts in product(*(item or () for item in found)))
-        )
+        put = ("".join(map(str, parts))[:LENGTHS] if None not in parts else None for parts in product(*(item or () for item in found)))
+        return tuple(dict.fromkeys(put))
     item, *rest = call.items
     keys, given = values(item), [part.value for part in rest if isinstance(part, Constant)]
     return None if keys is None else tuple(dict.fromkeys(None if key is None else text_part(call.word, key, given) for key in keys))
@@ -99,6 +99,28 @@ def longest(item: Expression, values: Values) -> int:
             return max(1, min(longest(inner, values), int(length)))
         case Call(word, (inner, *_)) if word in TEXTS:
             return longest(inner, values)
+    return LENGTHS
+
+
+def most_characters(item: Expression, known: Mapping[str, int]) -> int:
+    """The most characters a text of any row can have, whatever keys are declared: what work with it costs. `known` are texts of a view."""
+    match item:
+        case Leaf(column):
+            return known.get(column.name, column.max_length)
+        case Constant(value):
+            return 0 if value is None else len(str(value))
+        case Call("concat", items):
+            return min(LENGTHS, sum(most_characters(part, known) for part in items))
+        case Call("coalesce", items):
+            return max(most_characters(part, known) for part in items)
+        case Call("digits", _):
+            return INTEGER_DIGITS
+        case Call("substr" | "right", (inner, *_, Constant(length))):
+            return min(most_characters(inner, known), int(length))
+        case Call(word, (inner, *_)) if word in TEXTS:
+            return most_characters(inner, known)
+        case Case(branches, otherwise):
+            return max(most_characters(part, known) for part in (*(value for _, value in branches), otherwise or Constant(None)))
     return LENGTHS
 
 

@@ -23,8 +23,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sordino.schema.column import Column
-from sordino.schema.expression import Predicate
+from sordino.schema.expression import Leaf, Predicate
 from sordino.schema.frame import Join
+from sordino.schema.interval import most_characters
 
 __all__ = [
     "ANSWERS",
@@ -39,6 +40,7 @@ __all__ = [
     "View",
     "multiplying",
     "once",
+    "text_lengths",
     "view_joins",
 ]
 
@@ -302,3 +304,18 @@ def multiplying(view: View | None) -> list[PersonJoin]:
         case Chosen() | PersonTotals() | PersonWindows():
             return multiplying(view.rows)
     return []
+
+
+def text_lengths(view: View | None) -> dict[str, int]:
+    """The most characters the texts of a view can have: a text that was put together may be longer than a declared one."""
+    match view:
+        case PersonJoin(left=left, right=right):
+            return {**text_lengths(left), **{f"{view.name}.{name}": length for name, length in text_lengths(right).items()}}
+        case Chosen(rows=rows, shown=shown):
+            known = text_lengths(rows)
+            return {name: most_characters(column.expression or Leaf(column), known) for name, column in shown if column.type == "cat"}
+        case PersonTotals(rows=rows, made=made) | PersonWindows(rows=rows, made=made):
+            known = text_lengths(rows)
+            moved = {item.result.name: known[item.column] for item in made if item.column in known and item.result.type == "cat"}
+            return {**known, **moved}
+    return {}

@@ -1,16 +1,8 @@
 """When the answer to a paid question leaves: a deadline worked out from declared facts alone, before the charge.
 
 How long the rows take depends on the rows, and an analyst chooses the work. So the time of an answer must not be the time of the work. The
-deadline of a plan is a public price in seconds: what the plan would cost, by the model below, on a table of `most_rows` rows with
+deadline of a plan is a public price in seconds: what the plan would cost, by the model in `work.py`, on a table of `most_rows` rows with
 texts of `max_length` characters, in units of a plain question (a count of that table), which the owner says takes at most `deadline_ms`.
-
-The model. One row costs READ nanoseconds for each column, a little more for each character a text may have; BOUND where people have
-limits; GROUP for each group column; NODE for each part of an expression or a condition; STEP for each pair of a character of a LIKE
-pattern and a character of a text, which is the most its matching takes; SCAN for each further question of the conversation. One draw
-costs DRAW, in each group CELL. A release costs FIXED. These constants were fitted to the slowest of three kinds of files on a small
-machine, and only their ratios matter: what a unit takes is `deadline_ms`. Private groups are as many as the rows can lift over the
-threshold. A shared table counts SET for each row and set of columns, FIT for each step of its fits, SCORE for each set it looks at,
-MADE for each value it makes up.
 
 An answer that is not ready at its deadline leaves at four times it, the only other time there is. What is not ready then is stopped,
 its charge stands, and the dataset takes no new releases until its owner has raised the deadline. A late answer tells one bit, so they are
@@ -23,176 +15,33 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-import math
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from sordino.engines.port import Stop
-from sordino.engines.text import used
-from sordino.errors import ReleaseFailed, SordinoError
+from sordino.errors import ReleaseFailed
 from sordino.ledger import Asked, Balance, Book, Entry
 from sordino.plan.dataset import Dataset
 from sordino.privacy.cost import Cost
-from sordino.privacy.relation import PrivacyUnit
-from sordino.schema.column import LENGTH, Column
-from sordino.schema.expression import And, Expression, In, Like, Not, Or, Predicate, conditions, names, parts
-from sordino.schema.frame import Frame
 from sordino.schema.view import multiplying
 from sordino.server.clock import Clock
 from sordino.server.problem import Refusal, record
-from sordino.session.execute import AGAIN, LOST, measure, rehearse
-from sordino.session.open_dataset import Opened
+from sordino.server.work import plain, share_work, work
+from sordino.session.execute import AGAIN, LOST
 from sordino.session.settled import Settled
 from sordino.session.sharing import SharePlan
-from sordino.share.rounds import Effort
-from sordino.summaries.totals import Item, Totals
 
-__all__ = [
-    "FACTOR", "LATE", "LONGEST", "MARGIN", "PLAIN", "ROWS", "Deadlines", "Measured", "Pause", "Timed", "lost", "plain", "proposed",
-    "round_up", "share_work", "work",
-]  # fmt: skip
+__all__ = ["FACTOR", "LATE", "LONGEST", "PLAIN", "ROWS", "Deadlines", "Pause", "Timed", "lost"]
 
 PLAIN, LONGEST, ROWS = 2_000, 50_000, 1_000_000  # milliseconds of a plain question and at most, and rows, where the owner says nothing
 FACTOR = 4  # an answer that missed its deadline leaves at this many
-MARGIN, GROWTH = 4.0, 1.25  # of a proposal over what was measured: a busy machine, and a table that grows
 LATE = 4  # answers that may miss it before the dataset pauses
-READ, BOUND, GROUP, NODE, STEP, SCAN = 500.0, 1_000.0, 1_000.0, 20.0, 0.3, 100.0  # nanoseconds a row
-CHARACTER = 2.0  # nanoseconds of a row and a character of a text that is read
-FIXED, DRAW, CELL = 0.05, 0.02, 1e-4  # seconds
-SET = 20.0  # nanoseconds of a row for each set of columns it is counted in
-FIT, SCORE, MADE = 0.02, 0.005, 1e-6  # seconds of a step of a fit, of looking at a set that may be chosen, and of a made-up value
 SHARES = 24  # a shared table is a job nobody waits for: it may take so many times the longest question
-
-
-def plain(rows: int) -> float:
-    """The model's seconds of a plain question: a count of people's rows."""
-    return FIXED + DRAW + rows * (READ + BOUND) * 1e-9
-
-
-def work(plan: Settled, columns: Mapping[str, Column], rows: int) -> float:
-    """The model's seconds of a rehearsed plan on a table of so many rows: a function of public facts alone."""
-    own, *counted = plan.frames
-    opened = list(counted if plan.plan.keys is None and all(part.counted for part in plan.plan.draws) else plan.frames)
-    if plan.plan.keys is not None and own.unit_column is not None and any(part.counted is None for part in plan.plan.draws):
-        opened.append(own)  # people are bounded again inside the keys that were named
-    each = sum(_row(frame, columns) for frame in opened) + SCAN * max(0, plan.scans - len(opened))
-    return FIXED + rows * each * 1e-9 + len(plan.plan.parts) * DRAW + max(1, len(plan.names)) * _groups(plan, rows) * CELL
-
-
-def share_work(plan: SharePlan, columns: Mapping[str, Column], rows: int) -> float:
-    """The same of a shared table: passes that count in sets of columns, fits by the steps of the schedule, rows that are made."""
-    ask, talk, effort = plan.question, plan.schedule, Effort()
-    sets = len(ask.columns) + len(ask.workload) + len(ask.reported)
-    each = sum(_row(frame, columns) for frame in plan.frames) + 2 * _row(plan.frames[0], columns) + SET * sets
-    steps = effort.between * (1 + (talk.rounds if talk.method == "adaptive" else 0)) + effort.last
-    looks = len(ask.workload) * (1 + talk.rounds)
-    made = len(ask.columns) * (rows if ask.rows is None else ask.rows)
-    return FIXED + rows * each * 1e-9 + FIT * steps + SCORE * looks + MADE * made + DRAW * (len(ask.columns) + talk.rounds)
-
-
-def _row(frame: Frame, columns: Mapping[str, Column]) -> float:
-    """Nanoseconds that one row of a frame takes."""
-    found = sum(READ + (CHARACTER * column.max_length if column.type in ("cat", "id") else 0) for column in used(frame, columns))
-    found += BOUND if frame.unit_column is not None else 0
-    found += GROUP * len(frame.by) + READ * sum(1 + len(join.columns) for join in frame.joins)
-    longest = max((column.max_length for column in columns.values()), default=LENGTH)
-    made = [column.expression for column in (*frame.by, *frame.columns) if column.expression is not None]
-    found += sum(_expression(item, columns, longest) for item in made)
-    return found + sum(_predicate(item, columns, longest) for item in (frame.where, *frame.counted) if item is not None)
-
-
-def _expression(item: Expression, columns: Mapping[str, Column], longest: int) -> float:
-    inner = sum(_expression(part, columns, longest) for part in parts(item))
-    return NODE + inner + sum(_tests(condition, columns, longest) for condition in conditions(item))
-
-
-def _predicate(item: Predicate, columns: Mapping[str, Column], longest: int) -> float:
-    made = [name.expression for name in names(item) if name.expression is not None]
-    return _tests(item, columns, longest) + sum(_expression(part, columns, longest) for part in made)
-
-
-def _tests(item: Predicate, columns: Mapping[str, Column], longest: int) -> float:
-    """The tests of a condition themselves. A text that is shorter than the pattern ends the match, so a step is a pair of characters."""
-    match item:
-        case Not(part):
-            return NODE + _tests(part, columns, longest)
-        case And(items) | Or(items):
-            return sum(NODE + _tests(part, columns, longest) for part in items)
-        case In(_, values):
-            return NODE * (1 + len(values))
-        case Like(name, pattern):
-            length = columns[name.column].max_length if name.expression is None and name.column in columns else longest
-            return NODE + STEP * length * min(len(pattern), length)
-    return NODE
-
-
-def _groups(plan: Settled, rows: int) -> int:
-    """How many groups may be drawn for: the public ones, or as many private ones as the rows can lift over the threshold."""
-    if not plan.by:
-        return 1
-    if plan.plan.keys is None:
-        return len(plan.context.keys or ())
-    return max(1, min(1_000_000, rows // max(1, plan.plan.keys.threshold)))
-
-
-def round_up(number: float) -> int:
-    """The next of 1, 2, 5, 10, 20, 50, ..."""
-    scale = 10 ** math.floor(math.log10(max(number, 1)))
-    return int(next(step * scale for step in (1, 2, 5, 10) if step * scale >= number * (1 - 1e-12)))
-
-
-@dataclass(frozen=True)
-class Measured:
-    """What the owner's machine took for one question. Private: it depends on the rows."""
-
-    table: str
-    question: str
-    seconds: float
-    work: float  # the model's seconds for the rows that are there
-
-
-def proposed(opened: Opened, times: int = 3) -> tuple[dict[str, int], dict[str, int], list[Measured], int]:
-    """Rows of each table, `most_rows` and `deadline_ms` on a coarse scale, and the times behind them. Reads rows and charges nothing.
-
-    The deadline covers the slowest of the questions in units of the model, on a table that has grown to `most_rows`, with a margin.
-    """
-    rows, most, found = {}, {}, []
-    for name, table in opened.tables.items():
-        with table.engine.bounded(Frame(PrivacyUnit()), 0) as all_rows:
-            rows[name] = int(all_rows.ask(Totals((Item("rows"),))).values[Item("rows")][0])
-        most[name] = round_up(GROWTH * rows[name])
-        for said, query in _typical(table):
-            with suppress(SordinoError):
-                plan = query.settle("1")
-                rehearse(plan)
-                seconds = max(measure(plan, table.engine) for _ in range(times))
-                found.append(Measured(name, said, seconds, work(plan, table.columns, rows[name])))
-    unit = plain(max(most.values()))
-    return rows, most, found, round_up(1000 * MARGIN * unit * max(item.seconds / item.work for item in found))
-
-
-def _typical(table: Any) -> Iterator[tuple[str, Any]]:
-    """Questions of every kind that the declared columns allow."""
-    usable = [column for column in table.columns.values() if column.type not in ("id", "never")]
-    numbers = [column.name for column in usable if column.number and (column.bounds is not None or column.type == "bool")]
-    texts = [column for column in usable if column.type == "cat"]
-    yield "count", table.count()
-    for name in numbers[:2]:
-        yield f"sum {name}", table.sum(name)
-    for name in numbers[:1]:
-        yield f"median {name}", table.median(name)
-    for column in texts[:2]:
-        yield f"count by {column.name}", table.group_by(column.name).count()
-        quoted = '"' + column.name.replace('"', '""') + '"'
-        yield f"{column.name} LIKE", table.where(f"{quoted} LIKE '%{'_' * 30}a%'").count()
-    for column in texts[:1]:
-        for name in numbers[:1]:
-            yield f"median {name} by {column.name}", table.group_by(column.name).median(name)
 
 
 @dataclass(frozen=True)
