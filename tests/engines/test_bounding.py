@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sqlglot import exp, parse_one
 
 from sordino.engines import text as texts
 from sordino.engines.postgres import Postgres
@@ -39,6 +40,14 @@ LIMITS = st.tuples(st.integers(1, 7), st.integers(1, 4), st.one_of(st.none(), st
 
 def table(rows: list[tuple[Any, ...]]) -> dict[str, list[Any]]:
     return {name: [row[i] for row in rows] for i, name in enumerate(("who", "g", "v"))}
+
+
+SEVERAL = [(1, 1, None), (20, 2, None), (12, 4, 3), (5, 2, 2), (40, 4, None), (4, 1, 5)]
+
+
+def person_rows() -> list[tuple[Any, ...]]:
+    """People who are over each of several limits, and people who are not."""
+    return [(who, group, v) for who in range(9) for group, n in zip("abc", (who % 3, who // 2, who // 4), strict=True) for v in range(n)]
 
 
 def frame(limits: tuple[int, int, int | None], by: tuple[Column, ...]) -> Frame:
@@ -100,6 +109,47 @@ def test_only_people_over_a_limit_are_ranked(rows: Any, limits: Any) -> None:
             cursor.execute(f"CREATE TEMP TABLE many AS {text.many('chosen')}")
             named = [int(who) for (who,) in cursor.execute(text.crowded("chosen", "many")).fetchall()]
         assert sorted(named) == sorted(over(rows, asked))  # each once
+
+
+def doubted(rows: list[tuple[Any, ...]], asked: Frame) -> set[Any]:
+    """Whose groups have to be counted, by definition: their number of rows alone does not say whether they are within all limits."""
+    unit = asked.unit
+    limits = unit.limits(unit.max_groups)
+    surely = min(limits.total, limits.rows, unit.max_groups)
+    return {who for who, n in Counter(row[0] for row in rows).items() if surely < n <= limits.total}
+
+
+@settings(max_examples=30, deadline=None, derandomize=True)
+@given(rows=ROWS, limits=LIMITS)
+def test_groups_are_counted_only_for_people_whose_number_of_rows_leaves_a_doubt(rows: Any, limits: Any) -> None:
+    asked = frame(limits, (GROUP,))
+    with open_source(table(rows), COLUMNS) as engine, contextlib.closing(engine._cursor()) as cursor:
+        text = Text(asked, engine.columns, engine.source.scan(cursor, COLUMNS), SALT)
+        cursor.execute(f"CREATE TEMP TABLE chosen AS {text.clipped()}")
+        cursor.execute(f"CREATE TEMP TABLE many AS {text.many('chosen')}")
+        many = {int(who): n for who, n in cursor.execute("SELECT * FROM many").fetchall()}
+        counting = [
+            part.this for part in parse_one(text.crowded("chosen", "many"), read="duckdb").find_all(exp.Subquery) if part.alias == "pairs"
+        ]
+        counted = [int(row[0]) for part in counting for row in cursor.execute(part.sql("duckdb")).fetchall()]
+    assert many == {who: n for who, n in Counter(row[0] for row in rows).items() if n > text.least}
+    assert set(counted) == doubted(rows, asked)
+    if limits[2] is None or limits[2] >= limits[1]:
+        assert all(many[who] > limits[1] for who in counted), "who has no more rows than max_groups is in no more groups"
+
+
+def test_postgres_ranks_only_people_over_a_limit(postgres: Any) -> None:
+    rows = person_rows()
+    source = pa.table({name: pa.array(column, pa.string() if name == "g" else pa.int64()) for name, column in table(rows).items()})
+    remote = Postgres(stored(postgres.address, source), COLUMNS)
+    for limits in SEVERAL:
+        for by in ((), (GROUP,)):
+            asked = frame(limits, by)
+            text = remote._text(asked, SALT)
+            named = f"WITH chosen AS MATERIALIZED ({text.clipped()}), many AS MATERIALIZED ({text.many('chosen')})"
+            with remote.bounded(asked, SALT) as bounded:
+                found = [int(who) for (who,) in bounded._cursor.execute(f"{named} {text.crowded('chosen', 'many')}").fetchall()]
+            assert sorted(found) == sorted(over(rows, asked)), (limits, by)  # each once
 
 
 def test_postgres_and_duckdb_keep_the_same_rows_of_people_at_every_limit(postgres: Any) -> None:

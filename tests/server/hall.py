@@ -19,6 +19,7 @@ DATASET = """
 format = 2
 name = "{name}"
 ledger = "{ledger}"
+relation = "{relation}"
 owner_log = "owner.log"
 [privacy]
 unit = "patient"
@@ -32,8 +33,8 @@ delta = 1e-6
 {floor}
 {purses}
 [tables.admissions]
-source = "{name}.csv"
-size = 300
+source = "{source}"
+size = {size}
 [tables.admissions.columns]
 patient = {{ type = "id" }}
 cost = {{ type = "int", bounds = [0, 100_000] }}
@@ -72,13 +73,20 @@ def people(number: int = 1200) -> list[str]:
 
 
 def write(folder: Path, *, name: str = "hospital", rows: list[str] | None = None, **facts: Any) -> Path:
-    """A dataset file and its source."""
-    said = {"epsilon": 3, "floor": "", "ceiling": "", "purses": PURSES, "deadline": 2000, "approve": "", "ledger": f"{name}.ledger"} | facts
+    """A dataset file and its source, which is a file of these rows unless another one is named."""
+    said = {"epsilon": 3, "floor": "", "ceiling": "", "purses": PURSES, "deadline": 2000, "approve": "", "ledger": f"{name}.ledger",
+            "relation": "add_remove", "source": f"{name}.csv", "size": 300} | facts  # fmt: skip
     source = "\n".join(["patient,cost,age,sex,ward", *(people() if rows is None else rows), ""])
     (folder / f"{name}.csv").write_text(source, encoding="utf-8")
     file = folder / f"{name}.toml"
     file.write_text(DATASET.format(name=name, **said), encoding="utf-8")
     return file
+
+
+def columns(rows: list[str]) -> dict[str, list[str | None]]:
+    """The same rows as columns of text, for a source that is no file: what a line does not hold is null."""
+    cells = [[*row.split(",", 4), None, None, None, None][:5] for row in rows]
+    return {name: [row[i] for row in cells] for i, name in enumerate(("patient", "cost", "age", "sex", "ward"))}
 
 
 class Visitor:

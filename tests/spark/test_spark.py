@@ -21,6 +21,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 import sordino as sd
+from engines.test_bounding import COLUMNS, GROUP, over, person_rows
+from engines.test_bounding import frame as bounding_frame
 from sordino.engines.port import Stop
 from sordino.engines.source import open_source
 from sordino.engines.spark import Spark
@@ -62,6 +64,14 @@ def test_spark_is_an_engine(name: str, spark: Any) -> None:
     report = check_engine(opener, tables=[name], quick=True)
     assert report.ok, report
     assert left_behind(spark) == (0, [])
+
+
+def test_only_people_over_a_limit_are_ranked(spark: Any) -> None:
+    rows, asked = person_rows(), bounding_frame((5, 2, 2), (GROUP,))
+    with Spark(spark.createDataFrame(rows, "who long, g string, v long"), COLUMNS) as engine, engine.bounded(asked, SALT) as bounded:
+        named = [int(who) for (who,) in bounded._cursor.execute("SELECT u FROM crowded").fetchall()]
+    assert sorted(named) == sorted(over(rows, asked))  # each once
+    assert 0 < len(named) < len({who for who, *_ in rows})
 
 
 def test_the_users_session_may_be_as_odd_as_it_likes_and_stays_so(spark: Any) -> None:
