@@ -138,3 +138,14 @@ def test_rules_are_kept_by_every_sampled_row():
     made = plan.run(answering(codes), draw, QUICK).codes
     assert not ((made[:, 0] == 1) & (made[:, 1] == 1)).any()
     assert (made[:, 0] == 1).any()
+
+
+@pytest.mark.parametrize("method", ["given", "tree"])
+def test_what_a_model_cannot_hold_stays_measured(method):
+    """Four truth values with null: a pair has 9 cells at most, all six pairs in one clique 81, three rules in a ring 27."""
+    rules = {c: np.zeros((3, 3), bool) for c in ((0, 1), (1, 2), (0, 2))}
+    plan = talk(method=method, cap=40, rules=rules)
+    made = plan.run(answering(table(300, 4)), draw, QUICK)
+    assert len(made.chosen) == plan.schedule.rounds
+    assert made.law.tree.cells <= 40
+    assert len(made.codes)
