@@ -185,10 +185,12 @@ class Talk:
 
         A model has no negative cells: of noise in a cell that holds little it takes in the positive part, of mean sigma/sqrt(2 pi).
         """
-        noise = float(self.schedule.measured) / math.sqrt(2 * math.pi)
-        missed = (self._apart(counts[c], fit.rows * fit.law.marginal(c)) - math.floor(noise * counts[c].size * FINE) for c in among)
-        scores = [self._weights[c] * far for c, far in zip(among, missed, strict=True)]
+        scores = [self._score(c, counts[c], fit.rows * fit.law.marginal(c)) for c in among]
         return int(draw(ArgMax(np.array(scores, np.int64), self.schedule.selection.scale, "gumbel")))
+
+    def _score(self, clique: Clique, counts: Integers, expected: NDArray[np.float64]) -> int:
+        noise = float(self.schedule.measured) / math.sqrt(2 * math.pi)
+        return self._weights[clique] * (self._apart(counts, expected) - math.floor(noise * counts.size * FINE))
 
     def _apart(self, counts: Integers, expected: NDArray[np.float64]) -> int:
         """|counts - expected|_1 in whole parts of a counted unit, so that one person moves it by no more than their own."""
