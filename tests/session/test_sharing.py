@@ -232,13 +232,13 @@ def test_a_given_workload_and_a_filter(table):
 
 def test_a_target_weighs_its_sets_twice_and_the_choice_is_priced_so(table):
     names = ["sex", "smoker", "level"]
-    plain, aimed = (table.sharing(columns=names, target=target) for target in (None, "smoker"))
+    plain, aimed = (table.sharing(columns=names, method="tree", target=target) for target in (None, "smoker"))
     assert set(aimed.workload.values()) == {1, 2}
     sold, dear = (asked.plan(2, "1e-6").schedule for asked in (plain, aimed))
     assert dear.selection.sensitivity == 2 * sold.selection.sensitivity
     assert (dear.choice, dear.measured) == (sold.choice, sold.measured), "the same price, with twice the noise in a choice"
     assert dear.selection.scale == 2 * sold.selection.scale
-    found = table.share(epsilon=2, delta=1e-6, columns=names, target="smoker", method="tree")
+    found = aimed.release(epsilon=2, delta="1e-6")
     assert any("smoker" in kept for kept in found.kept)
     assert found.cost.epsilon <= 2
 
