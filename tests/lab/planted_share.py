@@ -28,14 +28,17 @@ QUICK = Effort(2, 4)
 REPEATS = 25  # what was drawn decides whether a mistake shows
 
 
-def talk() -> Talk:
+HEAVY = {(0, 1): 1, (0, 2): 2, (1, 2): 2}
+
+
+def talk(workload: Any = None, heaviest: int = 1) -> Talk:
     cells = tuple(Cells.of(Column(f"c{i}", "bool")) for i in range(3))
     sets = tuple(c for k in (1, 2, 3) for c in combinations(range(3), k))
     schedule = affordable(
-        Fraction(1), Fraction(1, 10**6), method="adaptive", columns=3, reported=len(sets), reach=1, heaviest=1,
+        Fraction(1), Fraction(1, 10**6), method="adaptive", columns=3, reported=len(sets), reach=1, heaviest=heaviest,
         relation=Relation.ADD_REMOVE, cells=4.0, rows=60, fixed=3,
     )  # fmt: skip
-    return Talk(cells, schedule, dict.fromkeys(combinations(range(3), 2), 1), sets)
+    return Talk(cells, schedule, workload or dict.fromkeys(combinations(range(3), 2), 1), sets)
 
 
 def answering(codes: Any) -> Any:
@@ -94,11 +97,11 @@ class PinnedShare:
             return True
         if asked != also or not np.array_equal(seen.codes, again.codes) or len(laws) != len(others):
             return True
-        schedule, spent = talk().schedule, Fraction(0)
+        schedule, spent = subject(self.d0).schedule, Fraction(0)
         for one, other in zip(laws, others, strict=True):
             if isinstance(one, ArgMax):
                 moved = one.scores.shape != other.scores.shape or np.abs(one.scores - other.scores).max() > schedule.selection.sensitivity
-                if moved:
+                if moved or not one.scale == other.scale == schedule.selection.scale:
                     return True
             elif isinstance(one, Placed):
                 if np.shape(one.location) != np.shape(other.location) or one.scale != other.scale:
@@ -136,6 +139,12 @@ def share_cells_from_the_values_that_occur(codes):
     plain = talk()
     values = tuple(Cells.of(Column(f"c{i}", "int", (0, max(int(codes[:, i].max()), 1)))) for i in range(3))
     return replace(plain, cells=values)
+
+
+@planted(HAND, PinnedShare(CODES, MORE), lambda codes: talk(HEAVY, 2))
+def share_scores_that_forget_their_weights(codes):
+    """Marginals with the target count twice in the choice, and the price of the choice is that of scores counted once."""
+    return talk(HEAVY)
 
 
 WIDE = np.concatenate([np.repeat([[0, 0, 0]], 30, axis=0), np.repeat([[3, 1, 1]], 31, axis=0)])

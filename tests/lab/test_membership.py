@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from statistics import NormalDist
+
 import numpy as np
 import pytest
+from tests.share.small import answering, talk
 
 import sordino as sd
 from sordino.errors import QueryError
 from sordino.lab import closest_record, density_ratio, shadow, share_ceiling
+from sordino.noise import draw
+from sordino.privacy.cost import gaussian_epsilon
+from sordino.share.rounds import Effort
 
 NAMES = [f"c{i}" for i in range(4)]
 
@@ -37,15 +47,29 @@ def test_the_ceiling_is_far_from_certain_and_rises_with_the_price():
     assert "AUC" in repr(low)
 
 
-def test_shadow_tables_with_an_outlier_are_hardly_told_apart_and_a_leaking_one_is():
+def test_shadow_tables_of_the_rows_themselves_give_an_outlier_away():
     private, outlier = people(150), np.array([0, 2, 1, 1])
     private = private[~((private[:, 0] == 0) & (private[:, 1] == 2))]
     leaking = shadow(lambda rows: rows, private, outlier, tables=5)
     assert leaking.auc == 1
-    found = shadow(lambda rows: codes(shared(rows)), private, outlier, tables=8)
-    assert found.auc < 1, "a likelihood ratio has 0.6 at most; eight tables of each kind say little more"
     with pytest.raises(QueryError, match="at least 2"):
         shadow(lambda rows: rows, private, outlier, tables=1)
+
+
+def made(plan, rows):
+    """A large table: what is left of chance is the noise of the counts."""
+    seen = plan.run(answering(rows), draw, Effort(3, 8))
+    return np.column_stack([column.fine(seen.codes[:, i], np.full(len(seen.codes), 0.5)) for i, column in enumerate(seen.columns)])
+
+
+def test_shadow_tables_stay_below_the_ceiling_of_their_price_and_half_the_noise_does_not():
+    sold = replace(talk(2, method="tree", epsilon=9, rows=20), rows=500)
+    mu = float(sold.schedule.purse.mu)
+    leaky = replace(sold, schedule=replace(sold.schedule, gaussian=(Fraction(gaussian_epsilon(2 * mu, 1e-6)), Fraction(1, 10**6))))
+    private, outlier = np.repeat([[0, 0], [1, 1]], 10, axis=0), np.array([0, 1])
+    found, told = (shadow(partial(made, plan), private, outlier, tables=150).auc for plan in (sold, leaky))
+    ceiling = NormalDist().cdf(mu / math.sqrt(2))
+    assert found < ceiling + 0.02 < told
 
 
 def test_rows_of_the_table_are_no_denser_in_the_made_up_one_than_others():

@@ -230,6 +230,19 @@ def test_a_given_workload_and_a_filter(table):
     assert min(found.to_dict()["age"]) >= 40
 
 
+def test_a_target_weighs_its_sets_twice_and_the_choice_is_priced_so(table):
+    names = ["sex", "smoker", "level"]
+    plain, aimed = (table.sharing(columns=names, method="tree", target=target) for target in (None, "smoker"))
+    assert set(aimed.workload.values()) == {1, 2}
+    sold, dear = (asked.plan(2, "1e-6").schedule for asked in (plain, aimed))
+    assert dear.selection.sensitivity == 2 * sold.selection.sensitivity
+    assert (dear.choice, dear.measured) == (sold.choice, sold.measured), "the same price, with twice the noise in a choice"
+    assert dear.selection.scale == 2 * sold.selection.scale
+    found = aimed.release(epsilon=2, delta="1e-6")
+    assert any("smoker" in kept for kept in found.kept)
+    assert found.cost.epsilon <= 2
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -334,3 +347,33 @@ def test_a_rare_null_beside_many_values_nobody_listed_is_counted_with_the_fewest
         found = held.share(epsilon=5, delta=1e-6, columns=["town", "level"]).to_dict()["town"]
     assert set(found) == {"a", "other"}
     assert found.count("other") == pytest.approx(600, abs=60)
+
+
+def dozens(columns=9):
+    names = [f"c{i}" for i in range(columns)]
+    rows = np.random.default_rng(0).integers(0, 12, (300, columns))
+    return opened({n: rows[:, i] for i, n in enumerate(names)}, {n: {"type": "int", "bounds": (0, 11)} for n in names}, size=300)
+
+
+def test_sets_and_rules_that_no_model_can_hold_are_refused_before_the_charge():
+    with dozens() as held:
+        with pytest.raises(QueryError, match="sets of the workload exactly has more than 200,000 cells"):
+            held.share(epsilon=5, delta=1e-6, method="given", workload=2)
+        rules = [f"c{i} = 0 AND c{j} = 1" for i, j in combinations(range(9), 2)]
+        with pytest.raises(QueryError, match="the rules exactly has more than 200,000 cells"):
+            held.share(epsilon=5, delta=1e-6, method="tree", forbid=rules)
+        assert held.budget.spent == 0
+        assert not held.ledger.entries()
+        assert held.sharing(method="given", workload=[(f"c{i}", f"c{i + 1}") for i in range(8)], forbid=rules[:1])
+
+
+def test_sets_that_named_categories_make_too_large_are_measured_and_left_out_of_the_model():
+    rng, n = np.random.default_rng(7), 24_000
+    rows = {name: np.array([f"{name}{k}" for k in range(24)], object)[rng.integers(0, 24, n)] for name in "abcd"}
+    with opened(rows, dict.fromkeys("abcd", "cat"), size=n) as held:
+        weights = {("a", "b"): 1, ("a", "c"): 1, ("a", "d"): 1, ("b", "c"): 1, ("b", "d"): 1, ("c", "d"): 2}
+        found = held.share(epsilon=40, delta=1e-4, method="given", workload=weights)
+        assert len(found.kept) == 6
+        assert found.card["measured, too large for the model"] == ["b, d"], "the heaviest first, then as the columns come"
+        assert set(found.errors) >= set(combinations("abcd", 2))
+        assert found.genuine

@@ -43,12 +43,18 @@ def answering(codes, people=None):
     return ask
 
 
-def talk(columns=4, *, method="adaptive", epsilon=1, parts=1, reach=1, relation=Relation.ADD_REMOVE, rounds=None, rows=1_000, **more):
+def talk(
+    columns=4, *, method="adaptive", epsilon=1, parts=1, reach=1, relation=Relation.ADD_REMOVE, rounds=None, rows=1_000,
+    workload=None, heaviest=None, **more,
+):  # fmt: skip
+    """All pairs with weight one, or a workload; `heaviest` is the weight the price is for, where it is another than the largest."""
+    workload = dict.fromkeys(combinations(range(columns), 2), 1) if workload is None else workload
+    heaviest = max(workload.values()) if heaviest is None else heaviest
     cells = tuple(Cells.of(Column(f"c{i}", "bool")) for i in range(columns))
     sets = tuple(c for k in (1, 2, 3) for c in combinations(range(columns), k))
     fixed = {"tree": columns - 1, "given": columns * (columns - 1) // 2}.get(method, rounds)
     schedule = affordable(
-        Fraction(epsilon), Fraction(1, 10**6), method=method, columns=columns, reported=len(sets), reach=reach, heaviest=1,
+        Fraction(epsilon), Fraction(1, 10**6), method=method, columns=columns, reported=len(sets), reach=reach, heaviest=heaviest,
         relation=relation, cells=4.0, rows=rows, fixed=fixed,
     )  # fmt: skip
-    return Talk(cells, schedule, dict.fromkeys(combinations(range(columns), 2), 1), sets, parts, **more)
+    return Talk(cells, schedule, workload, sets, parts, **more)

@@ -55,6 +55,7 @@ def check(one, other, plan, people=(None, None)):
             spent += Fraction(int((moved**2).sum())) / a.scale**2
         elif isinstance(a, ArgMax):
             assert np.abs(a.scores - b.scores).max() <= schedule.selection.sensitivity
+            assert a.scale == b.scale == schedule.selection.scale
         else:
             assert a == b
             assert isinstance(a, UniformInteger)
@@ -70,6 +71,43 @@ def test_neighbours_look_the_same_and_move_no_more_than_is_paid(method):
         check(codes, np.concatenate([codes, row]), plan)
         check(codes, np.delete(codes, rng.integers(len(codes)), axis=0), plan)
     check(codes[:0], codes[:1], plan)
+
+
+WEIGHTED = {(0, 1): 2, (1, 2): 64, (0, 2, 3): 3}
+
+
+@pytest.mark.parametrize("method", ["adaptive", "tree"])
+@pytest.mark.parametrize("workload", [WEIGHTED, {(0, 1): 2, (0, 2): 2, (1, 2): 1, (2, 3): 1}], ids=["64", "2"])
+def test_weights_of_scores_are_paid_for(method, workload):
+    rng, codes = np.random.default_rng(4), table(200, 4)
+    plan = talk(method=method, rounds=5, workload=workload)
+    assert plan.schedule.selection.sensitivity == max(workload.values()) * FINE
+
+    def several(plan, times):
+        for _ in range(times):
+            check(codes, np.concatenate([codes, rng.integers(0, 3, (1, 4))]), plan)
+            check(codes, np.delete(codes, rng.integers(len(codes)), axis=0), plan)
+
+    several(plan, 4)
+    with pytest.raises(AssertionError):  # a price that forgets the weights is seen
+        several(talk(method=method, rounds=5, workload=workload, heaviest=1), 20)
+
+
+def test_a_score_moves_by_no_more_than_the_rows_of_a_person_times_its_weight():
+    """Ten thousand pairs of neighbours, a person with up to five rows who comes or goes."""
+    rng, sizes, pairs = np.random.default_rng(6), (3, 3), 10_000
+    plan = talk(workload={(0, 1): 7, (1, 2): 64}, reach=5)
+    tables = rng.poisson(rng.choice([0.2, 3, 40], (pairs, 1, 1)), (pairs, *sizes))
+    rows = rng.integers(1, 6, pairs)
+    theirs = rng.multinomial(rows, rng.dirichlet(np.full(9, 0.3), pairs)).reshape(pairs, *sizes)
+    others = np.where(rng.random((pairs, 1, 1)) < 0.5, tables + theirs, np.maximum(tables - theirs, 0))
+    expected = rng.choice([1, 10, 400], (pairs, 1, 1)) * rng.dirichlet(np.full(9, 0.5), pairs).reshape(pairs, *sizes)
+    for clique, weight in plan.workload.items():
+        one, other = ([plan._score(clique, t, e) for t, e in zip(held, expected, strict=True)] for held in (tables, others))
+        moved = np.abs(np.subtract(one, other))
+        assert (moved <= weight * rows * FINE).all()
+        assert (moved <= plan.schedule.selection.sensitivity).all()
+        assert (moved == weight * rows * FINE).any()
 
 
 def test_a_replacement_is_paid_for_as_one():
@@ -138,3 +176,14 @@ def test_rules_are_kept_by_every_sampled_row():
     made = plan.run(answering(codes), draw, QUICK).codes
     assert not ((made[:, 0] == 1) & (made[:, 1] == 1)).any()
     assert (made[:, 0] == 1).any()
+
+
+@pytest.mark.parametrize("method", ["given", "tree"])
+def test_what_a_model_cannot_hold_stays_measured(method):
+    """Four truth values with null: a pair has 9 cells at most, all six pairs in one clique 81, three rules in a ring 27."""
+    rules = {c: np.zeros((3, 3), bool) for c in ((0, 1), (1, 2), (0, 2))}
+    plan = talk(method=method, cap=40, rules=rules)
+    made = plan.run(answering(table(300, 4)), draw, QUICK)
+    assert len(made.chosen) == plan.schedule.rounds
+    assert made.law.tree.cells <= 40
+    assert len(made.codes)

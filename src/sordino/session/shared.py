@@ -1,7 +1,4 @@
-"""A shared table: rows of nobody, how far each of its marginals is from the private one, and the counts it was made from.
-
-Questions about a shared table, answered on its rows: with the reported error where the question lies in one reported marginal.
-"""
+"""A shared table: rows of nobody, how far each of its marginals is from the private one, and the counts it was made from."""
 
 from __future__ import annotations
 
@@ -27,6 +24,7 @@ from sordino.privacy.number import shown
 from sordino.schema.column import Column
 from sordino.session.card import Card
 from sordino.session.release import Paid, Release
+from sordino.session.shared_sql import Told, told
 from sordino.session.view import _package
 from sordino.share.bars import half_width
 from sordino.share.cells import Cells, Joined, joined
@@ -34,106 +32,7 @@ from sordino.share.junction_tree import Clique, TreeLaw
 from sordino.share.sampling import chances, sampled
 from sordino.share.schedule import FINE
 
-__all__ = ["UNKNOWN", "ErrorBar", "MeasuredMarginal", "Shared", "Told", "told"]
-
-UNKNOWN = "no error known: ask the private table"
-LARGEST = 3
-
-
-@dataclass(frozen=True)
-class Told:
-    """What a statement answered on made-up rows. `error` bounds every share of the rows in it, at 95%, or is None: then none is known."""
-
-    columns: dict[str, list[Any]]
-    error: float | None
-    about: str
-
-    @property
-    def value(self) -> Any:
-        """The one number of an answer of one row and one column."""
-        if len(self.columns) == 1 and len(next(iter(self.columns.values()))) == 1:
-            return next(iter(self.columns.values()))[0]
-        return None
-
-    def to_dict(self) -> dict[str, list[Any]]:
-        return dict(self.columns)
-
-    def __repr__(self) -> str:
-        rows = [list(self.columns), *([shown(cell) for cell in row] for row in zip(*self.columns.values(), strict=True))]
-        return "\n".join(["  ".join(row) for row in rows[:40]] + [f"({self.about})"])
-
-
-def told(sql: str, rows: Mapping[str, list[Any]], errors: Mapping[tuple[str, ...], Any], single: set[str], count: int) -> Told:
-    """Run one SELECT over the made-up rows and say what is known of its error.
-
-    Theorem. If the total variation between two tables over some columns is at most t, the share of rows that any condition on cells of
-    these columns picks differs by at most t.
-    Proof. Total variation is the largest difference of probabilities over all events. QED
-    So counts of rows, in all or by group, over at most three columns of one value per cell have the reported error; nothing else has.
-    """
-    from sqlglot import exp, parse_one
-    from sqlglot.errors import SqlglotError
-
-    try:
-        tree = parse_one(sql, read="duckdb")
-    except (SqlglotError, TypeError):
-        raise QueryError("SRD-206", "this is no SQL statement.", 'Ask such as "SELECT sex, COUNT(*) FROM shared GROUP BY sex".') from None
-    if not isinstance(tree, exp.Select) or any(table.name != "shared" for table in tree.find_all(exp.Table)):
-        raise QueryError("SRD-206", "only a SELECT from the shared table is answered.", 'Ask "SELECT ... FROM shared".')
-    answer = _run(tree.sql(dialect="duckdb"), rows)
-    used = sorted({column.name for column in tree.find_all(exp.Column) if column.name in rows}, key=list(rows).index)
-    counts = [item for item in tree.expressions if not isinstance(item.unalias(), exp.Column)]
-    simple = all(isinstance(item.unalias(), exp.Count) and isinstance(item.unalias().this, exp.Star) for item in counts)
-    nested = any(tree.find_all(exp.Subquery, exp.Join, exp.Window, exp.Having, exp.Limit)) or len(list(tree.find_all(exp.Select))) > 1
-    bar = errors.get(tuple(used))
-    if not counts or not simple or nested or not 1 <= len(used) <= LARGEST or not set(used) <= single or bar is None:
-        return Told(answer, None, UNKNOWN)
-    about = f"each count is within {bar.high * count:,.0f} of {count:,} rows (share {bar.high:.4f}) of the private table's, at 95%"
-    return Told(answer, bar.high, about)
-
-
-def _run(statement: str, rows: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
-    """In a database of its own, which sees nothing but these rows."""
-    import duckdb
-
-    connection = duckdb.connect(":memory:")
-    try:
-        names = list(rows)
-        kinds = {name: _kind(values) for name, values in rows.items()}
-        quoted = {name: '"' + name.replace('"', '""') + '"' for name in names}
-        connection.execute(f"CREATE TABLE shared ({', '.join(f'{quoted[n]} {kinds[n]}' for n in names)})")
-        held = {f"c{i}": _array(rows[n], kinds[n]) for i, n in enumerate(names)}
-        connection.register("held", held)
-        cast = ", ".join(f"CAST(c{i} AS {kinds[n]})" for i, n in enumerate(names))
-        connection.execute(f"INSERT INTO shared SELECT {cast} FROM held")
-        connection.execute("SET enable_external_access = false")
-        found = connection.execute(statement)
-        columns = [item[0] for item in found.description or ()]
-        cells = found.fetchall()
-    except duckdb.Error as error:
-        what = f"the shared table cannot answer this: {str(error).splitlines()[0]}"
-        raise QueryError("SRD-206", what, f"Its columns are {', '.join(rows)}.") from None
-    finally:
-        connection.close()
-    return {name: [row[i] for row in cells] for i, name in enumerate(columns)}
-
-
-def _kind(values: list[Any]) -> str:
-    import datetime as dt
-
-    first = next((value for value in values if value is not None), "")
-    for kind, word in ((bool, "BOOLEAN"), (int, "BIGINT"), (float, "DOUBLE"), (dt.datetime, "TIMESTAMP"), (dt.date, "DATE")):
-        if isinstance(first, kind):
-            return word
-    return "VARCHAR"
-
-
-def _array(values: list[Any], kind: str) -> Any:
-    """Text that any type is cast from; numpy has no column of whole numbers with nulls."""
-    import numpy as np
-
-    return np.array([None if value is None else value if kind == "VARCHAR" else str(value) for value in values], object)
-
+__all__ = ["ErrorBar", "MeasuredMarginal", "Shared"]
 
 Z = NormalDist().inv_cdf(0.975)
 MOST_DOTS, WORST = 45, 3

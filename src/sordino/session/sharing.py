@@ -33,7 +33,7 @@ from sordino.session.settled import POOL_SHARE, Nobody
 from sordino.session.shared import Shared
 from sordino.share.cells import Cells
 from sordino.share.junction_tree import Clique
-from sordino.share.rounds import CAP, Effort, Outcome, Talk
+from sordino.share.rounds import CAP, Effort, Outcome, Talk, check_cap
 from sordino.share.rules import forbidden
 from sordino.share.schedule import METHODS, Schedule, affordable, median_cells
 from sordino.statistics import count
@@ -295,7 +295,8 @@ class SharePlan:
         unit = ask.unit
         limits = {"max_rows": unit.max_rows, "counted": "each person once" if ask.weight == "person" else "each row"}
         spent = {"epsilon": balance.spent, "delta": balance.spent_delta, "cap": balance.cap, "cap delta": balance.cap_delta}
-        places = [", ".join(cells[i].column.name for i in clique) for clique, _ in outcome.chosen]
+        told = {c: ", ".join(cells[i].column.name for i in c) for c, _ in outcome.chosen}
+        left = [words for clique, words in told.items() if outcome.law.tree.home(clique) is None]
         certificates = [part.certificate for part in schedule.parts]
         return Card({
             "dataset": table.dataset, "version": table.version, "table": table.name,
@@ -307,7 +308,8 @@ class SharePlan:
             "mechanism": self.mechanism, "theorem": [theorem(schedule), *dict.fromkeys(c.theorem for c in certificates)],
             "assumes": list(dict.fromkeys(c.assumptions for c in certificates if c.assumptions)),
             "a table of nobody": "rows are sampled from a model of drawn counts; what was not measured together is as the model has it",
-            "measured": places, "seed of the sampling": outcome.seed, "rows": len(outcome.codes),
+            "measured": [told[c] for c, _ in outcome.chosen], **({"measured, too large for the model": left} if left else {}),
+            "seed of the sampling": outcome.seed, "rows": len(outcome.codes),
             "tuning": TUNING, "post-processing": ["fit", "sampling"], "side channels": SIDE_CHANNELS, "not defended": NOT_DEFENDED,
             "odds": odds_sentence(float(self.cost.epsilon), float(self.cost.delta)),
             **({} if table.local else {"source": NOT_LOCAL}),
@@ -366,6 +368,8 @@ def sharing(
     found = Sharing(query, tuple(known[name] for name in wanted), method, sets, bins, many, target, rows, rules, rounds)
     public = tuple(cells for cells in found.cells if cells is not None)
     forbidden(rules, public, {cells.column.name: i for i, cells in enumerate(public)})
+    ruled = (tuple(sorted({wanted.index(name.column) for name in names(rule)})) for rule in rules)
+    check_cap(found.cells, sets if method == "given" else (), ruled)
     return found
 
 

@@ -108,6 +108,12 @@ class Cells:
         return (self.column.grid().width + 1 if self.short else len(self.edges) - 1) + 1
 
     @property
+    def expected(self) -> int:
+        """Cells of the model the column will have: every listed value and declared bin, about sixteen of other intervals."""
+        known = max(self.places - 1 - self.other, 1)
+        return min(known, BINS) if self.ordered and not self.closed else known
+
+    @property
     def single(self) -> bool:
         """Whether every cell is one value."""
         return not self.edges or self.short

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
@@ -11,18 +11,19 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from sordino.errors import QueryError
 from sordino.privacy.discrete import ArgMax, UniformInteger
 from sordino.privacy.families import GaussianLaw
 from sordino.privacy.law import output_grid
 from sordino.share.cells import Cells, Joined, joined
 from sordino.share.fitting import Fit, Measured, fitted, merged, rows_of, shrunk
-from sordino.share.junction_tree import Clique, JunctionTree, TreeLaw, cells_with
+from sordino.share.junction_tree import Clique, JunctionTree, TreeLaw, cells_with, triangulated
 from sordino.share.sampling import sampled
 from sordino.share.schedule import FINE, Schedule
 from sordino.summaries import Ask, Draw
 from sordino.summaries.marginal import Axis, Marginals
 
-__all__ = ["CAP", "Effort", "Outcome", "Talk"]
+__all__ = ["CAP", "Effort", "Outcome", "Talk", "check_cap"]
 
 Integers = NDArray[np.int64]
 CAP = 200_000  # cells of the model
@@ -30,6 +31,19 @@ WIDE = 1_000_000  # cells of a marginal anybody looks at
 FEWEST_CELLS = 2
 EXACT = 20  # columns up to which the cells of a larger model are counted exactly
 Progress = Callable[[float], None]
+
+
+def check_cap(cells: Sequence[Cells | None], sets: Iterable[Clique], ruled: Iterable[Clique], cap: int = CAP) -> None:
+    """Refuse sets to measure and rules that no model within the cap can hold, as far as public facts say: private categories count once."""
+    ruled = list(ruled)
+    apart = {i for clique in ruled for i in clique}
+    sizes = [1 if c is None else c.places if i in apart else c.expected for i, c in enumerate(cells)]
+    for cliques, what, fix in (
+        (ruled, "the rules", "Forbid combinations of fewer columns that overlap, or of columns with fewer values."),
+        ([*sets, *ruled], "the sets of the workload", "Name fewer sets that overlap, declare fewer bins=, or use method='adaptive'."),
+    ):
+        if sum(math.prod(sizes[i] for i in c) for c in triangulated(sizes, cliques)) > cap:
+            raise QueryError("SRD-208", f"a model that keeps {what} exactly has more than {cap:,} cells.", fix)
 
 
 @dataclass(frozen=True)
@@ -107,9 +121,20 @@ class Talk:
 
     def _refit(self, sizes: tuple[int, ...], measured: list[Measured], start: Fit | None, steps: int) -> Fit:
         fixed = {clique: np.where(never, -np.inf, 0.0) for clique, never in self.rules.items()}
-        tree = JunctionTree.of(sizes, [*(one.columns for one in measured), *fixed])
-        rows = rows_of(measured)
+        tree, rows = JunctionTree.of(sizes, [*(one.columns for one in measured), *fixed]), rows_of(measured)
+        if tree.cells > self.cap:
+            measured = self._within(sizes, measured)
+            tree = JunctionTree.of(sizes, [*(one.columns for one in measured), *fixed])
         return fitted(tree, shrunk(measured, rows), rows, steps, start, fixed=fixed)
+
+    def _within(self, sizes: tuple[int, ...], measured: list[Measured]) -> list[Measured]:
+        """The marginals the model holds within its cap, those of most weight first: names and spikes that were drawn may make sets larger
+        than public facts say. The others stay measured and reported."""
+        held = [*self.rules, *(one.columns for one in measured if len(one.columns) == 1)]
+        for clique in sorted((one.columns for one in measured if len(one.columns) > 1), key=lambda c: (-self._weights.get(c, 0), c)):
+            if cells_with(sizes, held, clique) <= self.cap:
+                held.append(clique)
+        return [one for one in measured if one.columns in held]
 
     def _candidates(self, sizes: tuple[int, ...]) -> list[Clique]:
         """What may be chosen: every set of two or more of the workload's columns that is not too wide, smaller sets included."""
@@ -160,10 +185,12 @@ class Talk:
 
         A model has no negative cells: of noise in a cell that holds little it takes in the positive part, of mean sigma/sqrt(2 pi).
         """
-        noise = float(self.schedule.measured) / math.sqrt(2 * math.pi)
-        missed = (self._apart(counts[c], fit.rows * fit.law.marginal(c)) - math.floor(noise * counts[c].size * FINE) for c in among)
-        scores = [self._weights[c] * far for c, far in zip(among, missed, strict=True)]
+        scores = [self._score(c, counts[c], fit.rows * fit.law.marginal(c)) for c in among]
         return int(draw(ArgMax(np.array(scores, np.int64), self.schedule.selection.scale, "gumbel")))
+
+    def _score(self, clique: Clique, counts: Integers, expected: NDArray[np.float64]) -> int:
+        noise = float(self.schedule.measured) / math.sqrt(2 * math.pi)
+        return self._weights[clique] * (self._apart(counts, expected) - math.floor(noise * counts.size * FINE))
 
     def _apart(self, counts: Integers, expected: NDArray[np.float64]) -> int:
         """|counts - expected|_1 in whole parts of a counted unit, so that one person moves it by no more than their own."""

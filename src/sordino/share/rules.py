@@ -40,9 +40,9 @@ def forbidden(rules: Sequence[Predicate], cells: tuple[Cells, ...], place: Mappi
         shape = tuple(cells[i].places for i in clique)
         if math.prod(shape) > MOST:
             raise QueryError("SRD-208", f"a rule is about {math.prod(shape):,} cells.", "Forbid combinations of fewer columns.")
-        never = np.zeros(shape, bool)
+        never, held_by = np.zeros(shape, bool), [[_value(cells[i], code) for code in range(cells[i].places)] for i in clique]
         for at in product(*map(range, shape)):
-            values = {cells[i].column.name: _value(cells[i], code) for i, code in zip(clique, at, strict=True)}
+            values = {cells[i].column.name: held[code] for i, held, code in zip(clique, held_by, at, strict=True)}
             never[at] = _truth(rule, values) is True
         out[clique] = out[clique] | never if clique in out else never
     return out
