@@ -17,6 +17,7 @@ from sordino.lab.engine_case import EngineCase
 from sordino.lab.engine_check import SALT, checked
 from sordino.privacy.relation import PrivacyUnit
 from sordino.schema.column import Column
+from sordino.schema.expression import Compare, Literal, Name
 from sordino.schema.frame import Frame
 from sordino.summaries.totals import Item, Totals
 
@@ -117,6 +118,32 @@ def test_odd_defaults_and_functions_in_the_way_change_nothing(postgres: Any) -> 
         execute(
             postgres, "DROP FUNCTION public.md5(text)", "DROP FUNCTION public.length(text)", f"DROP OWNED BY {role}", f"DROP ROLE {role}"
         )
+
+
+def test_a_column_nobody_names_is_never_read(postgres: Any) -> None:
+    """Whoever asks may read the other columns alone: a statement that names the notes fails, and one that does not is answered."""
+    note, unit = Column("note", "cat"), person(3, 1)
+    source = stored(postgres.address, pa.table({"person": ["a", "a", "b"], "age": [1, 2, 4], "note": ["x", "y", "z"]}))
+    role = f"few_{uuid.uuid4().hex[:8]}"
+    execute(postgres, f"CREATE ROLE {role} LOGIN", f"GRANT SELECT (person, age) ON {source.rpartition('=')[2]} TO {role}")
+    try:
+        engine = Postgres(source.replace("postgres@", f"{role}@"), (PERSON, AGE, note))
+        assert rows_and_sum(engine) == [3, 7]
+        young = Compare("<", Name("age"), Literal(3))
+        assert rows_and_sum(engine, Frame(unit, PERSON, columns=(AGE,)))[0] == 3
+        assert rows_and_sum(engine, Frame(unit, PERSON, where=young, columns=(AGE,)))[0] == 2
+        words = {
+            "columns": {"age": {"type": "int", "bounds": (0, 120)}, "note": {"type": "cat"}},
+            "unit": "person",
+            "max_rows": 2,
+            "max_groups": 1,
+        }
+        with sd.table(source.replace("postgres@", f"{role}@"), **words, budget=sd.Budget(epsilon=10), ledger=":memory:") as people:
+            assert people.sum("age").release(epsilon=1).value is not None
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            rows_and_sum(engine, Frame(unit, PERSON, by=(note,), columns=(AGE,)))
+    finally:
+        execute(postgres, f"DROP OWNED BY {role}", f"DROP ROLE {role}")
 
 
 def test_what_cannot_be_opened_says_why_and_never_a_password(postgres: Any, ages: str) -> None:

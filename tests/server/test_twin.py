@@ -14,10 +14,18 @@ from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlencode
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+<<<<<<< HEAD
 from sordino.server import owner_page
+=======
+from sordino.engines import source
+from sordino.engines.duckdb import DuckDB
+>>>>>>> fix-sources
 from sordino.server.app import ServerLimits
+from sordino.session import open_dataset
 
 from .hall import Still, Visitor, people, write
 from .tape import Tape, rekey
@@ -391,3 +399,43 @@ def test_without_a_deadline_the_clock_would_tell(tmp_path, monkeypatch):
     assert one[0] == other[0]
     assert one[1][:5] == other[1][:5]
     assert one[1][5] != other[1][5]
+
+
+# limits of memory
+
+
+@pytest.mark.parametrize("way", ["imported", "file"])
+def test_under_a_limit_of_memory_a_person_with_a_huge_note_is_answered_as_a_neighbour_is(tmp_path, monkeypatch, way):
+    """2,000 rows of a note of 200 kB: served from the import both worlds are answered; from the file itself one would fail."""
+
+    def small(held, columns, **_):
+        return DuckDB(held, columns, memory="100MB", disk="20MB", threads=1)
+
+    for place in (open_dataset, source):  # where an import is opened, and where a file is
+        monkeypatch.setattr(place, "DuckDB", small)
+    if way == "file":
+        monkeypatch.setattr(open_dataset, "needs_import", lambda reader: False)
+    rows, answers = [line.split(",") for line in people(500)], []
+    for there in (False, True):
+        folder = tmp_path / str(there)
+        folder.mkdir()
+        file = write(folder, epsilon=50, purses="")
+        file.write_text(file.read_text().replace("hospital.csv", "hospital.parquet"))
+        added = [["evil", "7", "30", "x", "Q" * 200_000]] * (2_000 if there else 0)
+        columns = dict(zip(("patient", "cost", "age", "sex", "ward"), zip(*rows, *added, strict=True), strict=True))
+        pq.write_table(pa.table(columns), folder / "hospital.parquet", use_dictionary=False, compression="zstd")
+        hall = Visitor(file)
+        try:
+            token = hall.token()
+            asked = [
+                "SELECT COUNT(*) AS n FROM admissions WHERE ward LIKE '%Q%'",
+                "SELECT ward, COUNT(*) AS n FROM admissions GROUP BY ward",
+                "SELECT SUM(CASE WHEN LENGTH(ward || ward) > 300 THEN cost ELSE 0 END) AS s FROM admissions",
+            ]
+            said = [hall.pay(token, sql, f"k{i}", epsilon=1) for i, sql in enumerate(asked)]
+            answers.append([(answer.status_code, answer.json().get("code"), sorted(answer.json())) for answer in said])
+        finally:
+            hall.close()
+    one, other = answers
+    assert [status for status, *_ in one] == [200] * 3
+    assert (one == other) == (way == "imported"), "or the limit shows nothing"

@@ -33,7 +33,7 @@ __all__ = ["Imported", "Wanted", "find_import", "needs_import", "write_import"]
 FORMAT = 1
 NOTE = "sordino"  # the key of our line in the file's own metadata
 GROUP = 64 * 2**20  # bytes of a row group, were every text as long as it may be
-FEWEST, MOST = 2_048, 122_880  # rows of a row group
+FEWEST, MOST = 2_048, 122_880  # rows of a row group; DuckDB writes and reads as many at once as the first of these, and no fewer
 OFTEN = 0.1  # seconds between two looks at how far a copy is
 Tell = Callable[[float], None]
 
@@ -142,11 +142,16 @@ def _copied(connection: Any, wanted: Wanted, spill: Spill, draft: Path, tell: Te
         stored[column.name] = Field(f"c{i}", kind)
     note = {"format": FORMAT, "stamps": wanted.stamps, "declared": wanted.declared, "header": list(header),
             "stored": {name: [place.sql, place.stored] for name, place in stored.items()}}  # fmt: skip
-    width = sum(4 * min(column.max_length, 10_000) if column.type == "cat" else 64 for column in columns) or 1
-    rows = max(FEWEST, min(MOST, GROUP // width // FEWEST * FEWEST))
-    how = f"FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false, ROW_GROUP_SIZE {rows}, KV_METADATA {{{NOTE}: {quoted(json.dumps(note))}}}"
+    said = f"{{{NOTE}: {quoted(json.dumps(note))}}}"
+    how = f"FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false, ROW_GROUP_SIZE {_rows(columns)}, KV_METADATA {said}"
     _watched(connection, f"COPY (SELECT {', '.join(reads) or '1 AS one'} FROM {scan.text}) TO {quoted(str(draft))} ({how})", tell)
     return header, stored
+
+
+def _rows(columns: Sequence[Column]) -> int:
+    """Rows of a row group, so that the texts in it take at most GROUP bytes, or are the fewest that DuckDB writes at once."""
+    width = sum(4 * column.max_length if column.type == "cat" else 64 for column in columns) or 1  # a character has up to four bytes
+    return max(FEWEST, min(MOST, GROUP // width // FEWEST * FEWEST))
 
 
 def _final(column: Column, place: Field, wanted: Wanted) -> tuple[str, str]:
