@@ -18,12 +18,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-<<<<<<< HEAD
-from sordino.server import owner_page
-=======
 from sordino.engines import source
 from sordino.engines.duckdb import DuckDB
->>>>>>> fix-sources
+from sordino.server import owner_page
 from sordino.server.app import ServerLimits
 from sordino.session import open_dataset
 
