@@ -24,6 +24,7 @@ def test_every_card_says_who_is_protected_by_what_and_at_which_price(name, opene
     assert card["so far"]["cap"] == 1_000_000.0
     assert card["theorem"]
     assert json.loads(card.to_json())["not defended"] == NOT_DEFENDED
+    assert "the library has no deadlines and no floor under a price" in NOT_DEFENDED
     assert ("withheld" in card) == ("private groups" in name or "mixed" in name)
 
 

@@ -8,6 +8,7 @@ from tests.session.people import QUESTIONS, fresh, rows, table
 
 import sordino as sd
 from sordino.errors import BudgetExceeded, QueryError
+from sordino.session.release import Release
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
@@ -96,6 +97,16 @@ def test_recall_opens_no_source(monkeypatch):
         first = people.median("income").release(epsilon=1)
         monkeypatch.setattr(people.engine, "bounded", lambda *_: pytest.fail("looked"))
         assert people.median("income").release(epsilon=1).to_bytes() == first.to_bytes()
+
+
+def test_recall_reads_each_of_many_recorded_answers_once(monkeypatch):
+    with table(budget=sd.Budget(epsilon=10)) as people:
+        drawn = [people.count().release(epsilon="0.01", fresh=True) for _ in range(60)]
+        people.count().release(epsilon="0.01")
+        read, real = [], Release.from_bytes.__func__
+        monkeypatch.setattr(Release, "from_bytes", classmethod(lambda *given, **named: read.append(1) or real(*given, **named)))
+        assert people.count().release(epsilon="0.01").to_bytes() == drawn[0].to_bytes()
+        assert len(read) < 10, "a recall is not longer for having many draws to choose from"
 
 
 def test_a_release_needs_exactly_one_price():

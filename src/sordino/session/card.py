@@ -23,7 +23,8 @@ TUNING = "bounds, grids, mechanism and the split of the price follow from public
 NOT_LOCAL = "not local: the file may hold line breaks in fields, so one open quote in one person's text could change the rows of others"
 NOT_DEFENDED = (
     "root on the host, power or cache measurements, the time of a library call, and analysts who together watch how busy a server "
-    "is, are not defended against; an analyst's cap is a purse, not a guarantee: "
+    "is, are not defended against; the library has no deadlines and no floor under a price, a server has both; "
+    "an analyst's cap is a purse, not a guarantee: "
     "recorded answers are open to every analyst of the dataset, so only the dataset cap bounds what one person or a coalition learns"
 )
 
