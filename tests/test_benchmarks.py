@@ -68,3 +68,14 @@ def test_a_loss_is_shown_first_and_a_close_figure_is_a_tie(page: ModuleType) -> 
     text = page.text(made)
     assert text.index("Where a peer is better") < text.index("| t | m (s) | opendp: 1 | 2 | 2 |") < text.index("All rows")
     assert "Not installed: x. pip said: why" in text
+
+
+def test_the_page_of_shared_tables_has_the_figures_of_the_results() -> None:
+    spec = importlib.util.spec_from_file_location("share_page", ROOT / "bench" / "share_page.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    found = json.loads((ROOT / "bench" / "results" / "share.json").read_text(encoding="utf-8"))
+    written, said = (text[text.index("\n## ") :] for text in (module.page(found, "", 0), (ROOT / "docs" / "shared.md").read_text("utf-8")))
+    assert said == written

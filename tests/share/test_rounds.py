@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from tests.share.small import answering, table, talk
 
+import sordino as sd
 from sordino.noise import draw
 from sordino.privacy.discrete import ArgMax, UniformInteger
 from sordino.privacy.law import Placed
@@ -187,3 +188,15 @@ def test_what_a_model_cannot_hold_stays_measured(method):
     assert len(made.chosen) == plan.schedule.rounds
     assert made.law.tree.cells <= 40
     assert len(made.codes)
+
+
+def test_thirty_columns_and_few_rows_are_shared_as_a_tree_with_an_error_for_every_pair():
+    cells = dict.fromkeys((f"c{i}" for i in range(32)), "bool")
+    codes = table(60, 32).astype(bool)
+    rows = {name: codes[:, i] for i, name in enumerate(cells)}
+    with sd.table(rows, columns=cells, budget=sd.Budget(epsilon=5, delta=1e-4), ledger=":memory:", size=60) as held:
+        found = held.share(epsilon=2, delta=1e-6, method="tree")
+    assert len(found.kept) == 31
+    assert {len(names) for names in found.errors} == {1, 2}, "triples are left out beyond 15 columns"
+    assert len(found.errors) == 32 + 32 * 31 // 2
+    assert set(found.to_dict()) == set(cells)

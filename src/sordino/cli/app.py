@@ -29,6 +29,7 @@ app = typer.Typer(
     name="sordino", help="Private answers about a sensitive table: price first, answer once.", epilog=EPILOG, no_args_is_help=True,
     pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]}, rich_markup_mode=None,
 )  # fmt: skip
+INTERRUPTED = 130
 NAMES = {import_files: "import", archive_dataset: "archive", restore_archive: "restore"}
 for verb in (
     demo, init, fit, import_files, check, preview, query, describe, share, budget, card, audit, serve, archive_dataset, restore_archive,
@@ -60,11 +61,11 @@ def main(argv: list[str] | None = None) -> int:
     words = _globals(list(sys.argv[1:] if argv is None else argv))
     try:
         done = app(args=words, prog_name="sordino", standalone_mode=False)
-        return done if isinstance(done, int) else 0
+        return _stopped() if done == INTERRUPTED else done if isinstance(done, int) else 0
     except SordinoError as error:
         return _tell(error)
     except typer.Exit as stop:
-        return stop.exit_code
+        return _stopped() if stop.exit_code == INTERRUPTED else stop.exit_code
     except ModuleNotFoundError as error:
         known = not_installed(error)
         if known is None:
@@ -76,12 +77,17 @@ def main(argv: list[str] | None = None) -> int:
     except OSError as error:
         return _tell(QueryError("SRD-205", f"{error.filename} cannot be used: {error.strerror}.", "Check the path and who may use it."))
     except (KeyboardInterrupt, typer.Abort):
-        print("stopped; nothing more was spent", file=sys.stderr)
-        return 130
+        return _stopped()
     except Exception as error:
         if hasattr(error, "format_message"):  # a usage error of the option parser
             return _misused(error.format_message())
         raise
+
+
+def _stopped() -> int:
+    """After Ctrl-C, which the option parser hands on as an exit code."""
+    print("stopped; nothing more was spent", file=sys.stderr)
+    return INTERRUPTED
 
 
 def _misused(message: str) -> int:

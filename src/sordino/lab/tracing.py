@@ -21,6 +21,7 @@ from sordino.errors import QueryError
 from sordino.lab.finding import lower, upper
 from sordino.lab.report import as_html, as_json, matrix, say
 from sordino.pictures import Picture, roc
+from sordino.privacy.relation import Relation
 from sordino.share.schedule import FINE
 
 __all__ = [
@@ -271,7 +272,7 @@ Codes = NDArray[np.int64]
 
 @dataclass(frozen=True, repr=False)
 class Ceiling:
-    """How well anybody could tell from the drawn counts whether one person is in the table, who knows everybody else."""
+    """How well anybody who knows everybody else could tell whether one person is in the table, from the drawn counts and the report."""
 
     mu: float
     measured: int
@@ -282,25 +283,28 @@ class Ceiling:
 
     def __repr__(self) -> str:
         best = f"AUC {self.auc:.3f} at best from {self.measured} measured marginals and the report (guessing: 0.500)"
-        return say([f"membership: {best}", f"  the likelihood ratio is normal with mu {self.mu:.3f}; choices are not counted"])
+        return say([f"membership: {best}", f"  the likelihood ratio is normal with mu {self.mu:.3f}; choices and names are not counted"])
 
     def to_json(self) -> str:
         return as_json(self, auc=self.auc)
 
 
 def share_ceiling(shared: Any) -> Ceiling:
-    r"""The likelihood-ratio attack on the drawn numbers of a shared table, in closed form.
+    r"""The likelihood-ratio attack on the drawn numbers of a shared table, in closed form, given what was chosen and named.
 
-    Theorem. For a person with one row whose every neighbour is known, the log-likelihood ratio of the drawn counts is N(+-mu^2/2, mu^2)
-    with mu^2 = sum 1/sigma_i^2 over the marginals and at most K/sigma_e^2 for K reported distances; no test on them, and so none on the
-    table, which follows from them, has a larger AUC than Phi(mu/sqrt 2).
+    Theorem. Given which marginals were chosen and which categories were named, for a person with one row whose every neighbour is known,
+    the log-likelihood ratio of the drawn counts and distances is N(+-mu^2/2, mu^2) with mu^2 = sum 1/sigma_i^2 over the marginals and at
+    most K/sigma_e^2 for K reported distances; no test on these numbers has a larger AUC than Phi(mu/sqrt 2). Where a row is replaced,
+    two cells of each marginal move, and a distance by two.
     Proof. Neyman and Pearson: the ratio of two Gaussians shifted by one in one cell of each marginal; a distance moves by at most one. QED
+    The table follows from these numbers and from the choices and the names, which are not counted: the price on the card covers them.
     """
     record = shared.record
     scales, parts = record["scales"], record["parts"]
     columns, chosen, reported = len(record["first"]), len(record["chosen"]), len(record["distances"])
-    squares = columns * (parts / scales["first"]) ** 2 + chosen * (parts / scales["measured"]) ** 2
-    squares += reported * (parts * FINE / scales["report"]) ** 2 if reported else 0.0
+    moved = 2 if shared.release.card.get("privacy unit", {}).get("relation") == Relation.REPLACE.value else 1
+    squares = moved * (columns * (parts / scales["first"]) ** 2 + chosen * (parts / scales["measured"]) ** 2)
+    squares += reported * (moved * parts * FINE / scales["report"]) ** 2 if reported else 0.0
     return Ceiling(math.sqrt(squares), columns + chosen)
 
 

@@ -107,7 +107,8 @@ class Words(Said):
         self, *, epsilon: Any = None, delta: Any = None, fresh: bool = False, request: str | None = None, at_most: Any = None,
         progress: Callable[[float], None] | None = None, **options: Any,
     ) -> Shared:  # fmt: skip
-        """A table of nobody that resembles this one, with a paid error for every pair and triple; options are those of a table's `share`.
+        """A table of nobody that resembles this one, with a paid error for every pair and triple (of more than 15 columns,
+        every pair); options are those of a table's `share`.
 
         It is promised at once and waited for, with a bar on a terminal. After Ctrl-C the job goes on: `remote.shared(id)` takes it up, and
         so does the same call with the same request=. It is charged once.

@@ -139,7 +139,8 @@ def share_routes(house: House, desk: Desk, worker: Worker, jobs: ShareJobs) -> A
 
     @api.post("", status_code=202, response_model=SharePromised, responses=errors(402, 409))
     async def share(request: Request, body: ShareBody, key: Key) -> Response:
-        """Promise a shared table: one charge, one draw, with an error for every pair and triple. The answer is a job to ask about.
+        """Promise a shared table: one charge, one draw, with an error for every pair and triple (of more than 15 columns,
+        every pair). The answer is a job to ask about.
 
         The same Idempotency-Key again is the same job and is charged once; a table that is recorded costs nothing. What else you ask while
         the work goes on, this job included, is answered when it is over.

@@ -274,7 +274,8 @@ class TableVerbs(Verbs["Query"]):
         forbid: Sequence[str] = (), rounds: int | None = None, rho: Any = None, fresh: bool = False, analyst: str | None = None,
         request: str | None = None, progress: Callable[[float], None] | None = None,
     ) -> Shared:  # fmt: skip
-        """A table of nobody that resembles this one, with a paid error for every pair and triple of its columns; one charge.
+        """A table of nobody that resembles this one, with a paid error for every pair and triple of its columns (every pair
+        of more than 15); one charge.
 
         columns= names those to share (all), method= is "adaptive", "tree" (a second) or "given", workload= the sets that matter (2: all
         pairs), target= a column to be predicted, bins= cells of numbers, weight= "person" or "row", rows= how many, forbid= conditions
