@@ -26,9 +26,11 @@ __all__ = [
     "as_wish",
     "ceiling",
     "epsilon_of",
+    "half_width_of",
     "meets",
     "price",
     "public_rows",
+    "rank_width_of",
     "rank_wish",
     "rho_offer",
     "widths",
@@ -81,14 +83,22 @@ def rank_wish(share: Any, query: Query) -> Wish:
 
 def meets(release: Release, wish: Wish, *, ranks: bool = False) -> bool:
     """Whether a recorded answer's own bar is narrow enough, in every group and part."""
-    if ranks:
-        return all(name in release.rank_bars and release.rank_bars[name][1] <= most for name, most in wish.items())
-    for name, width in wish.items():
-        lows, highs = release.answers.get(f"{name}_low", [None]), release.answers.get(f"{name}_high", [None])
+    return all((rank_width_of(release, name) if ranks else half_width_of(release, name)) <= most for name, most in wish.items())
+
+
+def half_width_of(release: Release, name: str) -> Any:
+    """The half-width of the widest bar of one statistic; endless where some answer has none, or none in numbers."""
+    lows, highs = release.answers.get(f"{name}_low", [None]), release.answers.get(f"{name}_high", [None])
+    with contextlib.suppress(TypeError):
         halves = [half for low, high in zip(lows, highs, strict=True) for half in _halves(low, high)]
-        if not halves or any(half is None or half > width for half in halves):
-            return False
-    return True
+        if halves and all(half is not None and half <= math.inf for half in halves):
+            return max(halves)
+    return math.inf
+
+
+def rank_width_of(release: Release, name: str) -> float:
+    """How many ranks the bar of one statistic reaches; endless without such a bar."""
+    return release.rank_bars[name][1] if name in release.rank_bars else math.inf
 
 
 def _halves(low: Any, high: Any) -> list[Any]:

@@ -32,8 +32,9 @@ from sordino.session.improvement import combine, drawn_noise, half_width, second
 from sordino.session.older import older_answers, older_key
 from sordino.session.people import per_person
 from sordino.session.preview import EPSILONS, Explanation, Preview, explain, preview
-from sordino.session.price import Offer, Wish, as_wish, meets, price, public_rows, rank_wish, rho_offer, widths
-from sordino.session.release import Release, as_level, member_of, price_of
+from sordino.session.price import Wish, as_wish, price, public_rows, rank_wish, rho_offer
+from sordino.session.recorded import best, point_of
+from sordino.session.release import Release, as_level, member_of
 from sordino.session.settled import Settled, settle
 from sordino.session.verbs import TableVerbs
 from sordino.statistics import Answer, Statistic, Step, count, count_units, std
@@ -403,11 +404,16 @@ class Query(TableVerbs):
 
     def _points(self) -> list[bytes]:
         """The points of recorded intervals, where this is the question about the point alone."""
+        recorded = (sealed for ends in self.intervals for sealed in self.table.ledger.recall(ends.key()))
+        return [found for sealed in recorded if (found := point_of(sealed)) is not None]
+
+    @cached_property
+    def intervals(self) -> tuple[Query, ...]:
+        """Where this is the question about the point of a quantile alone: those about its ends, whose answers have a point."""
         asked = list(self.labels.drawn.statistics.values())
         if self.asked.mechanism is not None or len(asked) != 1 or not isinstance(asked[0], Position) or asked[0].interval is not None:
-            return []
-        recorded = (sealed for kind in ("noise", "total") for sealed in self.table.ledger.recall(self.with_interval(kind).key()))
-        return [found for sealed in recorded if (found := _point(sealed)) is not None]
+            return ()
+        return self.with_interval("noise"), self.with_interval("total")
 
     def _member(self, found: Membership) -> bytes | None:
         """The answer to this question out of several that were sealed together, as the book would have it alone."""
@@ -432,34 +438,7 @@ class Query(TableVerbs):
         self, epsilon: Fraction | None, wish: Wish | None = None, *, ranks: bool = False, rho: Fraction | None = None
     ) -> bytes | None:
         """The same as the book has it."""
-        sure = max((float(item.level) for item in self.asked.statistics.values() if isinstance(item, Position)), default=0.0)
-
-        def enough(sealed: bytes) -> bool:
-            if sure and any(ends["level"] < sure for ends in Release.from_bytes(sealed).drawn.values()):
-                return False
-            if wish is not None:
-                return self._met(sealed, wish, ranks=ranks)
-            paid = price_of(sealed)
-            if rho is not None:
-                return paid.rho * Fraction(10003, 10000) >= rho
-            return epsilon is not None and paid.epsilon >= epsilon and self._as_narrow(sealed, epsilon)
-
-        return max(filter(enough, self.sealed()), key=lambda sealed: price_of(sealed).epsilon, default=None)
-
-    def _met(self, sealed: bytes, wish: Wish, *, ranks: bool) -> bool:
-        """Whether a recorded answer is as accurate as wished, at this question's level."""
-        try:
-            return meets(Release.from_bytes(sealed, query=self).at(self.level), wish, ranks=ranks)
-        except QueryError:  # known at another level only
-            return False
-
-    def _as_narrow(self, sealed: bytes, epsilon: Fraction) -> bool:
-        """Whether a member of a bundle that shares its draw with others is as accurate as a draw of its own at this price."""
-        if not _shared(sealed):
-            return True
-        found = Release.from_bytes(sealed, query=self)
-        known = {name: width for name, width in widths(self, Offer(epsilon)).items() if width is not None}
-        return not known or meets(found, known)
+        return best(self, epsilon, wish, ranks=ranks, rho=rho)
 
     def interval(self, release: Release, level: float, *, population: bool = False) -> tuple[Any, Any] | None:
         """The interval of one of this question's answers at another level, from its recorded draws; or that about the population."""
@@ -532,22 +511,6 @@ class Query(TableVerbs):
     def __repr__(self) -> str:
         by = f" by {', '.join(self.asked.by)}" if self.asked.by else ""
         return f"Query({', '.join(self.asked.statistics)}{by} of {self.table.name!r}; nothing read, nothing spent)"
-
-
-@lru_cache(4096)
-def _shared(sealed: bytes) -> bool:
-    """Whether an answer was drawn together with others; a book's answers stay as they are."""
-    return bool(Release.from_bytes(sealed).card.get("part of", {}).get("draw") == "shared")
-
-
-@lru_cache(4096)
-def _point(sealed: bytes) -> bytes | None:
-    """The point of a recorded interval, or a record that is a point as a whole because too few rows were known for ends."""
-    found = Release.from_bytes(sealed)
-    if not found.drawn:
-        return sealed if found.bar == "rank" else None
-    point = found.point()
-    return None if point is None else point.to_bytes()
 
 
 def _drew(step: Step, answer: Answer) -> bool:
