@@ -22,9 +22,9 @@ from typing import Any
 from sordino.errors import LedgerError, QueryError, ReleaseFailed, SordinoError
 from sordino.ledger.balance import Balance, LedgerTally
 from sordino.ledger.budget import Budget, Terms, of_grains, open_filter, price_of
-from sordino.ledger.chain import Check, Sums, check_chain, entry_of, export_rows, filed, known_entry, read_entries
+from sordino.ledger.chain import START, Check, check_chain, entry_of, export_rows, filed, known_entry, read_entries, summed
 from sordino.ledger.place import Sighting, WitnessFile
-from sordino.ledger.port import Entry, Head, InDoubt, Membership, Page, Store
+from sordino.ledger.port import Entry, Found, Head, InDoubt, Membership, Page, Store
 from sordino.ledger.record import Asked, as_asked, as_key, as_text, damaged, read
 from sordino.ledger.transaction import Charge, ChargeOffer, Clerk, Convoy, Seal, Ticket, own_offer
 from sordino.pictures import Picture, steps
@@ -108,22 +108,38 @@ class Book:
         self.terms, self._store, self.witness, self._frozen = terms, store, witness, frozen
         self._convoy = Convoy(self._commit, patience=patience) if store.place is not None else None
         self._alone, self._reading = threading.Lock(), threading.Lock()
-        self._sums = Sums()  # as far as the chain was walked here; replaced as a whole, so that readers need no lock
+        self._walked = START  # as far as the chain was walked here; replaced as a whole, so that readers need no lock
         self._read, self._members = 0, dict[bytes, list[tuple[str, tuple[int, ...], bool]]]()  # rows seen, and where questions stand
         self.id, self.dataset, self.relation, self.unit = terms.ledger, terms.dataset, terms.relation, terms.unit
 
     def recall(self, key: bytes) -> Sequence[bytes]:
         """Every sealed answer to this question, oldest first; free, and open to every analyst of the dataset."""
+        return [found.answer for _, found in self.sealed_since(key) if found.answer is not None]
+
+    def sealed_since(self, key: bytes, number: int = 0) -> list[tuple[str, Found]]:
+        """The charges for this question, with answers, whose seal is this entry or a later one; oldest first, each with its request."""
         with self._decoded():
-            kept = [filed(found, request=request, key=key) for request, found in self._store.answers(as_key(key))]
-        return [found.answer for found in kept if found.answer is not None]
+            found = self._store.answers(as_key(key), number)
+            return [(request, filed(charge, request=request, key=key)) for request, charge in found]
+
+    def found(self, requests: Sequence[str]) -> dict[str, Found]:
+        """The charges under these request ids, with the answers they have by now."""
+        with self._decoded():
+            return {request: filed(charge, request=request) for request, charge in self._store.find(requests).items()}
 
     def recall_members(self, key: bytes) -> Sequence[Membership]:
-        """The sealed answers to bundles and batches of which this question was a member, oldest first; free as the others.
+        """The sealed answers to bundles and batches of which this question was a member, oldest first; free as the others."""
+        places = self.memberships(key)
+        known = self.found(list({request: None for request, _, _ in places})) if places else {}
+        answers = ((known[request].answer, path, batch) for request, path, batch in places if request in known)
+        return [Membership(answer, path, batch) for answer, path, batch in answers if answer is not None]
+
+    def memberships(self, key: bytes) -> list[tuple[str, tuple[int, ...], bool]]:
+        """The requests of which this question was a member, answered or not, and its places there, oldest first.
 
         Records never change, so which charge has which members is read once; charges of others are read as the book grows.
         """
-        wanted, found = as_key(key), []
+        wanted = as_key(key)
         with self._decoded(), self._reading:
             for row in self._store.rows(answers=False, start=self._read):
                 self._read = row.number + 1
@@ -131,13 +147,7 @@ class Book:
                     entry = entry_of(self.id, read(row.record), False, None)
                     for path, member in _paths(entry.asked):
                         self._members.setdefault(member, []).append((row.request, path, bool(entry.members)))
-            places = list(self._members.get(wanted, ()))
-        with self._decoded():
-            for request, path, batch in places:
-                known = self._store.find([request]).get(request)
-                if known is not None and (answer := filed(known, request=request).answer) is not None:
-                    found.append(Membership(answer, path, batch))
-        return found
+            return list(self._members.get(wanted, ()))
 
     def charge(self, request: str, asked: Asked | bytes, cost: Cost, analyst: str | None = None) -> Entry:
         """Reserve the price of one release; durable when it returns. Look at data only if the entry's state is "new"."""
@@ -187,7 +197,7 @@ class Book:
             code, fix = ("SRD-604", "Upgrade Sordino.") if check.newer else ("SRD-601", "Restore the ledger from a backup and adopt it.")
             self._frozen = LedgerError(code, f"the ledger is {check}.", fix, at=check.at)
         elif head is not None:
-            self._sums = Sums(head.count, head.hash, head.state)
+            self._walked = head
         return check
 
     def verified(self) -> Book:
@@ -256,11 +266,11 @@ class Book:
 
     def _summed(self, look: Callable[[], Head | None]) -> Head:
         """The head, if the entries walked so far and those behind them add up to the sums beside it."""
-        walked = self._sums  # before the head, which is therefore never behind it
+        walked = self._walked  # before the head, which is therefore never behind it
         head = look()
         if head is None:
             raise damaged("the ledger has lost its head.")
-        self._sums = walked.on(self._store.rows(answers=False, start=walked.count), head)
+        self._walked = summed(walked, self._store.rows(answers=False, start=walked.count), head)
         return head
 
     @contextmanager
@@ -350,7 +360,7 @@ class Book:
         return head
 
     def _remember(self, head: Head, tally: LedgerTally, *, anew: bool = False) -> None:
-        self._sums = Sums(head.count, head.hash, head.state)
+        self._walked = head
         if self.witness is not None:
             seen = Sighting(self.id, self.witness.place, head.count, head.hash, tally.spent, of_grains(tally.naive))
             self.witness.write(seen, anew=anew)

@@ -16,7 +16,18 @@ from sordino.ledger.port import Entry, Found, Head, Row
 from sordino.ledger.record import GENESIS, Asked, canonical, damaged, decoding, digest, entry_id, genuine, link, read
 from sordino.privacy.cost import Cost
 
-__all__ = ["Check", "Sums", "check_chain", "entry_of", "export_rows", "filed", "known_entry", "read_entries", "verify_export"]
+__all__ = [
+    "START",
+    "Check",
+    "check_chain",
+    "entry_of",
+    "export_rows",
+    "filed",
+    "known_entry",
+    "read_entries",
+    "summed",
+    "verify_export",
+]
 
 
 @dataclass(frozen=True)
@@ -106,33 +117,29 @@ class _Files(NamedTuple):
                 raise _Fault("a recorded answer was changed")
 
 
-class Sums(NamedTuple):
-    """How far the chain was walked, and what its entries up to there add up to."""
-
-    count: int = 0
-    hash: bytes = GENESIS
-    state: str = ""
-
-    def on(self, rows: Iterable[Row], head: Head) -> Sums:
-        """Walk on to this head over the entries behind; refused unless they lead there and add up to the sums kept beside it.
-
-        The head is in no hash, so its sums alone prove nothing: one that is not reached, or says another sum, was edited.
-        """
-        if self == (head.count, head.hash, head.state):
-            return self
-        tally = LedgerTally.from_text(self.state) if self.count else LedgerTally()
-        count, last = self.count, self.hash
-        for row, record in _linked(rows, self, head):
-            with decoding(f"entry {row.number}"):
-                tally = LedgerTally.of(record) if row.number == 0 else tally
-                tally.apply(record)
-            count, last = row.number + 1, row.hash
-        if (count, last, tally.to_text()) != (head.count, head.hash, head.state):
-            raise damaged("the sums kept beside the chain are not those of its entries.")
-        return Sums(count, last, head.state)
+START = Head(0, GENESIS, "")  # before the first entry
 
 
-def _linked(rows: Iterable[Row], walked: Sums, head: Head) -> Iterator[tuple[Row, dict[str, Any]]]:
+def summed(walked: Head, rows: Iterable[Row], head: Head) -> Head:
+    """Walk on to this head over the entries behind the last one walked; refused unless they lead there and add up to the sums beside it.
+
+    The head is in no hash, so its sums alone prove nothing: one that is not reached, or says another sum, was edited.
+    """
+    if walked == head:
+        return head
+    tally = LedgerTally.from_text(walked.state) if walked.count else LedgerTally()
+    count, last = walked.count, walked.hash
+    for row, record in _linked(rows, walked, head):
+        with decoding(f"entry {row.number}"):
+            tally = LedgerTally.of(record) if row.number == 0 else tally
+            tally.apply(record)
+        count, last = row.number + 1, row.hash
+    if (count, last, tally.to_text()) != (head.count, head.hash, head.state):
+        raise damaged("the sums kept beside the chain are not those of its entries.")
+    return head
+
+
+def _linked(rows: Iterable[Row], walked: Head, head: Head) -> Iterator[tuple[Row, dict[str, Any]]]:
     """The entries up to a head that follow on those walked, and what they say; refused where the hashes do not lead on."""
     count, last = walked.count, walked.hash
     for row in rows if count != head.count else ():
@@ -148,14 +155,14 @@ def _linked(rows: Iterable[Row], walked: Sums, head: Head) -> Iterator[tuple[Row
 
 def read_entries(rows: Iterable[Row], head: Head, ledger: str) -> list[Entry]:
     """Every charge and write-off in order, with its answer if one is recorded; refused unless the rows lead to the head."""
-    kept, seals, last = [], {}, Sums()
-    for row, record in _linked(rows, last, head):
+    kept, seals, last = [], {}, (START.count, START.hash)
+    for row, record in _linked(rows, START, head):
         if record["kind"] in ("charge", "adopt"):
             kept.append(record)
         elif record["kind"] == "seal":
             seals[record["charge"]] = genuine(row.record, row.answer, record["charge"])
-        last = Sums(row.number + 1, row.hash)
-    if last[:2] != (head.count, head.hash):
+        last = row.number + 1, row.hash
+    if last != (head.count, head.hash):
         raise damaged("the head does not match the last entry.")
     return [entry_of(ledger, record, record["number"] in seals, seals.get(record["number"])) for record in kept]
 

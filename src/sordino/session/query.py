@@ -29,6 +29,7 @@ from sordino.session.improvement import improved
 from sordino.session.people import per_person
 from sordino.session.preview import EPSILONS, Explanation, Preview, explain, pictured, preview
 from sordino.session.price import Wish, drawn_wish, settled_at, wish_of
+from sordino.session.recalled import best
 from sordino.session.release import Release, as_level
 from sordino.session.settled import Settled, settle
 from sordino.session.verbs import TableVerbs
@@ -252,6 +253,11 @@ class Query(TableVerbs):
         """The key this question had in format 1, if its book may hold answers under it."""
         return recorded.older_key(self)
 
+    @cached_property
+    def intervals(self) -> tuple[Query, ...]:
+        """Where this is about the point of a quantile alone: the questions about its ends, whose answers have a point."""
+        return recorded.intervals(self)
+
     def key(self) -> bytes:
         """What makes a repeat of this question free."""
         return self._key
@@ -352,14 +358,14 @@ class Query(TableVerbs):
 
         A price in rho is compared with the rho of recorded answers, to the hundredth of a percent to which it was met.
         """
-        best = self.recall_sealed(epsilon, wish, ranks=ranks, rho=rho)
-        return None if best is None else Release.from_bytes(best, recalled=True, query=self)
+        found = self.recall_sealed(epsilon, wish, ranks=ranks, rho=rho)
+        return None if found is None else Release.from_bytes(found, recalled=True, query=self)
 
     def recall_sealed(
         self, epsilon: Fraction | None, wish: Wish | None = None, *, ranks: bool = False, rho: Fraction | None = None
     ) -> bytes | None:
         """The same as the book has it."""
-        return recorded.recall_sealed(self, epsilon, wish, ranks=ranks, rho=rho)
+        return best(self, epsilon, wish, ranks=ranks, rho=rho)
 
     def interval(self, release: Release, level: float, *, population: bool = False) -> tuple[Any, Any] | None:
         """The interval of one of this question's answers at another level, from its recorded draws; or that about the population."""

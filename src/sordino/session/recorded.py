@@ -13,7 +13,6 @@ import logging
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +21,7 @@ from sordino.ledger import Asked, AskedLimits, Membership
 from sordino.plan.recall import context, question, question_format_1, recall_key
 from sordino.privacy.number import as_delta, as_epsilon, as_positive
 from sordino.session.encoding import split
-from sordino.session.release import Release, member_of, price_of
+from sordino.session.release import Release, member_of
 from sordino.statistics import Answer, Step, count, count_units, std
 from sordino.statistics import sum as total
 from sordino.statistics.column_mean import Mean
@@ -35,8 +34,8 @@ if TYPE_CHECKING:
     from sordino.session.query import Query
 
 __all__ = [
-    "charged", "countings", "ends", "meets", "older_answers", "older_key", "public_rows", "recall_sealed", "said", "same_limits", "sealed",
-    "steps_of",
+    "charged", "countings", "ends", "half_width_of", "intervals", "meets", "member", "older_answers", "older_key", "point", "public_rows",
+    "rank_width_of", "said", "same_limits", "sealed", "steps_of",
 ]  # fmt: skip
 
 log = logging.getLogger("sordino")
@@ -98,72 +97,47 @@ def older_answers(query: Query, *, quiet: bool = False) -> Sequence[bytes]:
 def sealed(query: Query, *, older: bool = True, quiet: bool = False) -> list[bytes]:
     """Every answer to this question, as the book has it; those of format 1 first, points of intervals and members of several last."""
     own = [*(older_answers(query, quiet=quiet) if older else ()), *query.table.ledger.recall(query.key()), *_points(query)]
-    return [*own, *(found for item in query.table.ledger.recall_members(query.key()) if (found := _member(query, item)) is not None)]
+    return [*own, *(found for item in query.table.ledger.recall_members(query.key()) if (found := member(query, item)) is not None)]
 
 
 def _points(query: Query) -> list[bytes]:
     """The points of recorded intervals, where this is the question about the point alone."""
+    recorded = (item for ends in query.intervals for item in query.table.ledger.recall(ends.key()))
+    return [found for item in recorded if (found := point(item)) is not None]
+
+
+def intervals(query: Query) -> tuple[Query, ...]:
+    """Where this is the question about the point of a quantile alone: those about its ends, whose answers have a point."""
     asked = list(query.labels.drawn.statistics.values())
     if query.asked.mechanism is not None or len(asked) != 1 or not isinstance(asked[0], Position) or asked[0].interval is not None:
-        return []
-    recorded = (item for kind in ("noise", "total") for item in query.table.ledger.recall(query.with_interval(kind).key()))
-    return [found for item in recorded if (found := _point(item)) is not None]
+        return ()
+    return query.with_interval("noise"), query.with_interval("total")
 
 
-def _member(query: Query, found: Membership) -> bytes | None:
+def member(query: Query, found: Membership) -> bytes | None:
     """The answer to this question out of several that were sealed together, as the book would have it alone."""
     answer, path = (split(found.answer)[found.path[0]], found.path[1:]) if found.batch else (found.answer, found.path)
     return member_of(answer, path[0], next(iter(query.labels.sealed.values()))) if path else answer
 
 
-def recall_sealed(
-    query: Query, epsilon: Fraction | None, wish: Wish | None = None, *, ranks: bool = False, rho: Fraction | None = None
-) -> bytes | None:
-    """The recorded answer with the largest epsilon among those that satisfy the wish, as the book has it; the oldest on ties."""
-    sure = max((float(item.level) for item in query.asked.statistics.values() if isinstance(item, Position)), default=0.0)
-
-    def enough(answer: bytes) -> bool:
-        if sure and any(drawn["level"] < sure for drawn in Release.from_bytes(answer).drawn.values()):
-            return False
-        if wish is not None:
-            return _met(query, answer, wish, ranks=ranks)
-        paid = price_of(answer)
-        if rho is not None:
-            return paid.rho * Fraction(10003, 10000) >= rho
-        return epsilon is not None and paid.epsilon >= epsilon and _as_narrow(query, answer, epsilon)
-
-    return max(filter(enough, sealed(query)), key=lambda answer: price_of(answer).epsilon, default=None)
-
-
-def _met(query: Query, answer: bytes, wish: Wish, *, ranks: bool) -> bool:
-    """Whether a recorded answer is as accurate as wished, at this question's level."""
-    try:
-        return meets(Release.from_bytes(answer, query=query).at(query.level), wish, ranks=ranks)
-    except QueryError:  # known at another level only
-        return False
-
-
-def _as_narrow(query: Query, answer: bytes, epsilon: Fraction) -> bool:
-    """Whether a member of a bundle that shares its draw with others is as accurate as a draw of its own at this price."""
-    if not _shared(answer):
-        return True
-    from sordino.session.price import Offer, widths  # which looks here for what is recorded
-
-    found = Release.from_bytes(answer, query=query)
-    known = {name: width for name, width in widths(query, Offer(epsilon)).items() if width is not None}
-    return not known or meets(found, known)
-
-
 def meets(release: Release, wish: Wish, *, ranks: bool = False) -> bool:
     """Whether a recorded answer's own bar is narrow enough, in every group and part."""
-    if ranks:
-        return all(name in release.rank_bars and release.rank_bars[name][1] <= most for name, most in wish.items())
-    for name, width in wish.items():
-        lows, highs = release.answers.get(f"{name}_low", [None]), release.answers.get(f"{name}_high", [None])
+    return all((rank_width_of(release, name) if ranks else half_width_of(release, name)) <= most for name, most in wish.items())
+
+
+def half_width_of(release: Release, name: str) -> Any:
+    """The half-width of the widest bar of one statistic; endless where some answer has none, or none in numbers."""
+    lows, highs = release.answers.get(f"{name}_low", [None]), release.answers.get(f"{name}_high", [None])
+    with contextlib.suppress(TypeError):
         halves = [half for low, high in zip(lows, highs, strict=True) for half in _halves(low, high)]
-        if not halves or any(half is None or half > width for half in halves):
-            return False
-    return True
+        if halves and all(half is not None and half <= math.inf for half in halves):
+            return max(halves)
+    return math.inf
+
+
+def rank_width_of(release: Release, name: str) -> float:
+    """How many ranks the bar of one statistic reaches; endless without such a bar."""
+    return release.rank_bars[name][1] if name in release.rank_bars else math.inf
 
 
 def _halves(low: Any, high: Any) -> list[Any]:
@@ -175,19 +149,13 @@ def _halves(low: Any, high: Any) -> list[Any]:
 
 
 @lru_cache(4096)
-def _shared(answer: bytes) -> bool:
-    """Whether an answer was drawn together with others; a book's answers stay as they are."""
-    return bool(Release.from_bytes(answer).card.get("part of", {}).get("draw") == "shared")
-
-
-@lru_cache(4096)
-def _point(answer: bytes) -> bytes | None:
+def point(answer: bytes) -> bytes | None:
     """The point of a recorded interval, or a record that is a point as a whole because too few rows were known for ends."""
     found = Release.from_bytes(answer)
     if not found.drawn:
         return answer if found.bar == "rank" else None
-    point = found.point()
-    return None if point is None else point.to_bytes()
+    alone = found.point()
+    return None if alone is None else alone.to_bytes()
 
 
 def _drew(step: Step, answer: Answer) -> bool:
