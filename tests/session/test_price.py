@@ -180,7 +180,7 @@ def _known(kinds, people):
 
 def test_no_luck_with_poor_counts_is_believed_beside_a_good_one(monkeypatch):
     """Forty counts of other kinds at a millionth of the price, one by one, stopped where most rows would be known."""
-    monkeypatch.setattr("sordino.session.price._counts", lambda counted: counted)
+    monkeypatch.setattr("sordino.session.recorded._counts", lambda counted: counted)
     inside = kept = 0
     for seed in range(200):
         rng, rows, present, people = np.random.default_rng(seed), _Kind(), _Kind(), _Kind()
@@ -200,7 +200,7 @@ def test_no_luck_with_poor_counts_is_believed_beside_a_good_one(monkeypatch):
 
 
 def test_who_buys_many_poor_counts_and_stops_at_the_luckiest_knows_nothing(monkeypatch):
-    monkeypatch.setattr("sordino.session.price._counts", lambda counted: counted)
+    monkeypatch.setattr("sordino.session.recorded._counts", lambda counted: counted)
     fooled = 0
     for seed in range(200):
         rng, rows, people = np.random.default_rng(seed), _Kind(), _Kind()
@@ -213,7 +213,7 @@ def test_who_buys_many_poor_counts_and_stops_at_the_luckiest_knows_nothing(monke
 
 
 def test_a_count_of_rows_says_more_than_a_narrower_one_of_people_at_the_same_price(monkeypatch):
-    monkeypatch.setattr("sordino.session.price._counts", lambda counted: counted)
+    monkeypatch.setattr("sordino.session.recorded._counts", lambda counted: counted)
     rows, people = _Kind(), _Kind()
     rows.counts, people.counts = [((1_440.0, 60.0),)], [((300.0, 3.0),)]
     assert _known((rows,), people) == 1_380

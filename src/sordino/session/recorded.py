@@ -239,7 +239,7 @@ def public_rows(query: Query) -> int | None:
 
 def _pooled(question: Query) -> list[tuple[float, float]]:
     """The mean of all recorded answers to a question about a number with its half-width, in every group; nothing if there are none."""
-    counts = [found for found in map(_counts, sealed(question, quiet=True)) if found]
+    counts = [found for found in map(_counts, question.sealed(quiet=True)) if found]
     if not counts or (question.asked.by and any(len(found) != len(counts[0]) for found in counts)):
         return []
     looks = len(counts) * (len(counts) - 1)
