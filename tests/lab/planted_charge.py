@@ -15,12 +15,13 @@ from planted_kit import HAND, planted
 
 from sordino import statistics
 from sordino.lab.conformance import check_mechanism, check_statistic
-from sordino.lab.finding import Checked
+from sordino.lab.finding import Checked, joined
 from sordino.lab.question import Question
 from sordino.mechanisms import JointTop, LaplaceHistogram, QuantileEnd
 from sordino.privacy.certificate import Part
 from sordino.privacy.cost import Cost
 from sordino.privacy.discrete import Categorical, DiscreteLaplace
+from sordino.privacy.relation import PrivacyUnit
 from sordino.statistics import mean_two_stage
 from sordino.statistics.added import Added
 from sordino.statistics.budget_split import Plan
@@ -96,6 +97,25 @@ def a_histogram_that_draws_half_its_certified_scale():
 def a_count_with_half_its_sensitivity():
     """Noise for half of what a person moves a count by, certified as if it were all."""
     with patch.object(Added, "scale", property(lambda self: self.reach / self.epsilon / 2)):
+        yield
+
+
+def sparse(*names: str) -> Conforms:
+    """As few tables as the tests of every statistic take."""
+    return Conforms(lambda: joined("sparse", [check_statistic(Question(name), places=("",), sparse=True) for name in names]))
+
+
+@planted(HAND, sparse("count", "sum"), nothing)
+@contextmanager
+def rows_in_groups_for_rows_in_all():
+    """A question without groups is priced for g groups of r rows of a person, where max_rows of them count: 3 rows for the price of 1."""
+    limits = PrivacyUnit.limits
+
+    def spread(self, groups=None):
+        found = limits(self, groups)
+        return replace(found, rows=min(self.max_groups * self.rows_per_group, self.max_rows)) if groups is None else found
+
+    with patch.object(PrivacyUnit, "limits", spread):
         yield
 
 

@@ -17,6 +17,8 @@ from sordino.lab.conformance import World, check_mechanism, check_statistic
 from sordino.lab.question import Question, examples
 from sordino.lab.specimen import Specimen
 from sordino.mechanisms import Laplace, QuantileExponential, catalog
+from sordino.models import way
+from sordino.privacy.cost import Cost
 from sordino.privacy.families import LaplaceLaw
 from sordino.statistics.port import Priced
 from sordino.summaries import Value
@@ -63,16 +65,28 @@ def steps():
                     issubclass(thing, Priced) and thing is not Priced
                 ):
                     yield thing
+    for thing in vars(way).values():  # and whatever a model fits with
+        if inspect.isclass(thing) and hasattr(thing, "converse") and not getattr(thing, "_is_protocol", False):
+            yield thing
 
 
 def test_no_step_writes_a_price_or_a_certificate_beside_its_parts():
     found = set(steps())
     assert len(found) > 15
+    assert found >= {way.TheilSen, way.SmoothRidge, way.Odds}
     for step in found:
         where = f"{step.__module__} {step.__name__}"
-        assert issubclass(step, Priced), f"{where} answers groups and is not priced by its parts"
+        assert issubclass(step, Priced), f"{where} answers groups or fits and is not priced by its parts"
         beside = [name for kind in step.__mro__[: step.__mro__.index(Priced)] for name in ("cost", "certificates") if name in vars(kind)]
         assert not beside, f"{where} defines {beside} itself; its parts say it"
+
+
+@pytest.mark.parametrize("relation", ["add_remove", "replace"])
+@pytest.mark.parametrize("epsilon", [Fraction(1), Fraction(1, 3)])
+def test_a_robust_line_and_a_ridge_cost_their_epsilon_and_no_delta(epsilon, relation):
+    for fit in (way.TheilSen(epsilon, relation), way.SmoothRidge(epsilon, 3, relation)):
+        assert (fit.cost.epsilon, fit.cost.delta) == (epsilon, 0)
+        assert fit.cost == Cost.sum((certificate.cost, 1) for certificate in fit.certificates())
 
 
 class Half(Laplace):

@@ -19,7 +19,7 @@ def test_one_person_or_one_row_makes_the_difference(pair, kind):
         return
     here, there = sides(pair, kind)
     came, gone = rows(there) - rows(here), rows(here) - rows(there)
-    brought = 9 if pair.plenty else min(kind.rows, kind.groups * (1 if pair.everywhere else kind.each))
+    brought = 9 if pair.plenty else min(kind.rows, kind.groups) if pair.everywhere else kind.rows
     assert sum(came.values()) == (brought if kind.person else 1)
     assert len({row[0] for row in (*came, *gone)}) == 1
     assert sum(gone.values()) == (0 if kind.relation == "add_remove" else 3 if kind.person else 1)

@@ -179,10 +179,13 @@ def covered(turn: int, *, thorough: bool = False, stride: int = 1) -> Iterator[t
         yield from every
         return
     for i, kind in enumerate(EVERY_KIND):
-        if (i + i // 2 * (stride == 2) + turn) % stride:  # of every second kind both relations come up
+        ends = kind.rows == kind.groups == kind.each  # the least and the most that limits allow
+        if (i + i // 2 * (stride == 2) + turn) % stride and not (stride == 2 and ends):  # of every second kind both relations come up
             continue
         fitting = [pair for pair in PAIRS[:USUAL] if pair.fits(kind)]
         yield kind, fitting[(i + turn) % len(fitting)]
+        if kind.groups * kind.each < kind.rows and stride <= 2:  # what is asked without groups counts more rows than fit in groups
+            yield kind, PAIRS[0]
         if kind.relation == "add_remove" and kind.rows == kind.groups:  # tables of other sizes, for somebody with a row in each group
             yield kind, PAIRS[USUAL:ROTATED][(i + turn) % (ROTATED - USUAL)]
 
@@ -202,9 +205,9 @@ def check_statistic(
 
     `statistic` is one (`statistics.median("income")`), a function of a table that asks (`lambda t: t.median("income")`), or a statistic
     of your own; columns it reads are made up, with incomes of up to a million. Every way it can be answered is traced alone, after a
-    condition, by public and by private keys, between people of 1 or 3 rows in 1 or 3 groups and between rows, under both relations, on
+    condition, by public and by private keys, between people of 1 or 3 rows in 1 to 3 groups and between rows, under both relations, on
     tables with ties, with everything at the bounds, with strange values and with nobody. `thorough` takes all combinations, `sparse` half
-    of the kinds of tables where there are groups.
+    of the kinds of tables, and a third where there are groups.
     """
     asked, extra, label = _asking(statistic)
     propose = statistic.propose if isinstance(statistic, Question) and propose is None else propose
@@ -213,7 +216,7 @@ def check_statistic(
         opened = world or stack.enter_context(World(extra))
         for place in places:
             for turn, way in enumerate(_ways(asked, place, opened, (epsilon, delta), propose)):
-                stride = 5 if turn else 3 if place == FILTERED else 2 if sparse and place else 1
+                stride = 7 if turn else 5 if place == FILTERED else (3 if place else 2) if sparse else 1
                 for kind, pair in covered(turn + len(label), thorough=thorough, stride=stride):
                     found = opened.trace(_placed(asked, place, way, propose), kind, pair, (epsilon, delta))
                     if found is not None:

@@ -84,7 +84,8 @@ TABLE_KINDS = (
     Kind("a person changes", True, "replace"),
     Kind("a row changes", False, "replace"),
 )
-LIMITS = ((1, 1, 1), (3, 1, 3), (3, 3, 1), (3, 3, 3))
+# (rows in all, groups, rows in a group): one row and three, alone and spread; rows in all beyond g r, and less; and with a remainder
+LIMITS = ((1, 1, 1), (3, 1, 3), (3, 3, 1), (3, 3, 3), (3, 1, 1), (1, 3, 3), (3, 2, 2))
 EVERY_KIND = (
     *(
         Kind(f"a person of {m} rows, {r} in each of {g} groups, {word}", True, relation, m, g, r)
@@ -112,7 +113,10 @@ class TablePair:
         return kind.relation == "add_remove" or (bool(self.values) and self.people == PEOPLE)
 
     def brought(self, kind: Kind) -> list[Row]:
-        """The rows of one person: the worst allocation of those that count, one in each group, or three in each of three cells."""
+        """The rows of one person: the worst allocation of those that count, one in each group, or three in each of three cells.
+
+        Rows in all that do not fit in groups are brought, too: a question without groups counts them.
+        """
         thin = [int(place < min(kind.groups, kind.rows)) for place in range(3)]
         often = [3, 3, 3] if self.plenty else thin if self.everywhere else _worst(kind)
         where = [cell for cell, times in zip(self.cells, often, strict=True) for _ in range(times)]
@@ -122,7 +126,8 @@ class TablePair:
 def _worst(kind: Kind) -> list[int]:
     full = min(kind.groups, kind.rows // kind.each)
     rest = kind.rows - full * kind.each if full < kind.groups else 0
-    return ([kind.each] * full + [rest] + [0, 0, 0])[:3]
+    others = ([kind.each] * full + [rest] + [0, 0, 0])[1:3]
+    return [kind.rows - sum(others), *others]
 
 
 PAIRS = (

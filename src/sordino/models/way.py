@@ -1,4 +1,4 @@
-"""The ways to fit a line privately: each a conversation with the rows, with its price and its certificates."""
+"""The ways to fit a line privately: each a conversation with the rows, priced and certified by the mechanisms it draws from."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ from sordino.mechanisms.objective_perturbation import ObjectivePerturbation
 from sordino.mechanisms.quantile_exponential import QuantileExponential
 from sordino.mechanisms.smooth_vector import SmoothVector
 from sordino.models.rows import FARTHEST, STEP, LeftOver, Pairs
-from sordino.privacy.certificate import Certificate
+from sordino.privacy.certificate import Certificate, Part
 from sordino.privacy.cost import Cost
 from sordino.privacy.relation import Relation
 from sordino.sensitivity.ridge import Ridge
 from sordino.sensitivity.scale import ScaleLadder
+from sordino.statistics.port import Priced
 from sordino.summaries import Ask, Draw, Held, Rung
 from sordino.summaries.moment import ONE, Gram
 
@@ -48,18 +49,14 @@ def _found(estimate: Estimate) -> Found:
     return {"theta": estimate.theta, "estimate": estimate.numbers()}
 
 
-class _Single:
+class _Single(Priced):
     """A way that is one mechanism, and costs what that costs."""
 
     mechanism: Any
 
     @property
-    def cost(self) -> Cost:
-        cost: Cost = self.mechanism.certificate().cost
-        return cost
-
-    def certificates(self) -> Sequence[Certificate]:
-        return (self.mechanism.certificate(),)
+    def parts(self) -> tuple[Part, ...]:
+        return (Part(self.mechanism.certificate()),)
 
 
 @dataclass(frozen=True)
@@ -121,7 +118,7 @@ class Pulled(_Single):
 
 
 @dataclass(frozen=True)
-class SmoothRidge:
+class SmoothRidge(_Single):
     """Ridge regression in a ball with noise scaled by its smooth sensitivity: pure epsilon."""
 
     epsilon: Fraction
@@ -149,13 +146,6 @@ class SmoothRidge:
         """How much further apart two solutions lie in whole steps: both are rounded, and each is computed to within a step."""
         return math.ceil(3 * math.sqrt(self.dimension))
 
-    @property
-    def cost(self) -> Cost:
-        return Cost.pure(self.epsilon)
-
-    def certificates(self) -> Sequence[Certificate]:
-        return (self.mechanism.certificate(),)
-
     def rung(self, ask: Ask) -> Rung:
         """The solution in steps of its grid, and where its smooth sensitivity stands on the public ladder."""
         found = ask(Gram(columns(self.dimension))).values
@@ -174,7 +164,7 @@ class SmoothRidge:
 
 
 @dataclass(frozen=True)
-class TheilSen:
+class TheilSen(Priced):
     """One predictor: the median slope of random pairs, then the median of what is left; pure epsilon, and no row can lever it."""
 
     epsilon: Fraction
@@ -196,11 +186,8 @@ class TheilSen:
         return QuantileExponential(self.epsilon * Fraction(1, 20), Fraction(1, 2), *ends, 1, relation, "arsinh", unit=STEP // 2)
 
     @property
-    def cost(self) -> Cost:
-        return Cost.pure(self.epsilon)
-
-    def certificates(self) -> Sequence[Certificate]:
-        return self.steep.certificate(), self.level.certificate()
+    def parts(self) -> tuple[Part, ...]:
+        return Part(self.steep.certificate()), Part(self.level.certificate())
 
     def converse(self, ask: Ask, draw: Draw) -> Found:
         slope = int(self.steep.release(Held(ask(Pairs(self.rings, self.steep.request.radius))), draw))
