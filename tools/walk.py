@@ -19,11 +19,14 @@ from types import FrameType
 from typing import Any
 
 import numpy as np
-from tests.server.hall import Visitor, write
 
 import sordino as sd
 from sordino.mechanisms import Laplace
 from sordino.models import PrivateLinearRegression
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from tests.server.hall import Visitor, write
 
 ROOM = Path(sd.__file__).parent
 START, END = "<!-- walks: tools/walk.py --page docs/architecture.md -->", "<!-- end of walks -->"
