@@ -165,7 +165,7 @@ class Text:
         """Typed, filtered, quantised rows with a unit id and a wanted key."""
         frame, rows = self.frame, RowText(self.frame, self.declared, self.scan)
         base = rows.base()
-        layers = Layers(base, text_lengths(frame.view))
+        layers = Layers(base, {} if frame.view is None else text_lengths(frame.view))
 
         def value(column: Column) -> str:
             return base[column.name][1] if column.expression is None else layers.value(column)
