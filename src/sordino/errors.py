@@ -165,7 +165,11 @@ def builds(function: Callable[P, T]) -> Callable[P, T]:
             raise
         except Exception as error:
             name = function.__name__
-            what = f"{name} cannot be asked with these arguments ({type(error).__name__}: {str(error)[:200]})."
+            try:
+                said = f"{type(error).__name__}: {str(error)[:200]}"
+            except Exception:  # it quotes something of the caller's that cannot be printed
+                said = type(error).__name__
+            what = f"{name} cannot be asked with these arguments ({said})."
             raise QueryError("SRD-208", what, f"See help({name}) for what it takes.") from error
 
     return built

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino.errors import QueryError
+from sordino.errors import QueryError, builds
 from sordino.inference.outcome import (
     ALTERNATIVES,
     EPSILONS,
@@ -36,6 +36,7 @@ from sordino.inference.outcome import (
 from sordino.mechanisms.estimate import Estimate
 from sordino.privacy.number import shown
 from sordino.session.comparison import Comparison
+from sordino.session.verbs import TableVerbs
 from sordino.statistics.rank_test import RankTest
 from sordino.statistics.regression import FitStep, GroupsStep
 
@@ -75,6 +76,7 @@ class CountsTest:
     about: str
     chances: tuple[float, ...] | None = None  # foretold, for one column
 
+    @builds
     def preview(self, *, rows: Sequence[int] | None = None, epsilons: Sequence[float] = EPSILONS, effect: float = 0.03) -> Power:
         """How often it would see cells that are off by `effect` in a checkerboard, everything else even."""
         signs = np.indices(self.shape).sum(axis=0).ravel() % 2 * -2.0 + 1
@@ -135,8 +137,18 @@ class CountsTest:
         return f"Test({self.about}; nothing read, nothing spent)"
 
 
+def _rows(table: Any) -> Any:
+    """The rows of a table that a test is about, or those a filter left of it."""
+    if not isinstance(table, TableVerbs):
+        raise QueryError("SRD-208", f"a test is about a table, not {shown(table)}.", "Give the table first: independence(people, ...).")
+    rows = table._rows()
+    if rows.asked.statistics:
+        raise QueryError("SRD-208", "a test is asked alone, without other statistics.", "Give the table, or the rows a where() keeps.")
+    return rows
+
+
 def _keys(table: Any, name: str) -> tuple[Any, ...]:
-    column = table._rows().asked.column(name)
+    column = _rows(table).asked.column(name)
     keys = (False, True) if column.type == "bool" and column.keys is None else tuple(key for key in column.keys or () if key is not None)
     if len(keys) < 2 or (column.keys is not None and None in column.keys):
         raise QueryError("SRD-203", f"{shown(name)} has no two public keys.", f"Declare keys={{{shown(name)}: [...]}}, without null.")
@@ -146,21 +158,24 @@ def _keys(table: Any, name: str) -> tuple[Any, ...]:
 def _count(table: Any, *by: str) -> Any:
     from sordino.statistics import count
 
-    return table._rows().group_by(*by).agg(n=count()).by_laplace
+    return _rows(table).group_by(*by).agg(n=count()).by_laplace
 
 
+@builds
 def independence(table: Any, first: str, second: str) -> CountsTest:
     """Whether two columns with public keys are independent."""
     shape = len(_keys(table, first)), len(_keys(table, second))
     return CountsTest(_count(table, first, second), shape, f"{first} and {second} are independent")
 
 
+@builds
 def proportions(table: Any, outcome: str, *, by: str) -> CountsTest:
     """Whether the shares of an outcome are the same in all groups."""
     shape = len(_keys(table, by)), len(_keys(table, outcome))
     return CountsTest(_count(table, by, outcome), shape, f"the shares of {outcome} are the same for every {by}")
 
 
+@builds
 def chi_square(table: Any, column: str, expected: Mapping[Any, float] | None = None) -> CountsTest:
     """Whether the values of a column have these shares; equal ones unless given."""
     keys = _keys(table, column)
@@ -186,6 +201,7 @@ class RanksTest:
     about: str
     paired: bool
 
+    @builds
     def preview(self, *, rows: Sequence[int] | None = None, epsilons: Sequence[float] = EPSILONS, effect: float = 0.5) -> Power:
         """How often it would see a shift of `effect` standard deviations of normal values; of pairs, of their differences."""
 
@@ -259,9 +275,10 @@ class RanksTest:
         return f"Test({self.about}; nothing read, nothing spent)"
 
 
+@builds
 def mann_whitney(table: Any, column: str, *, by: str) -> RanksTest:
     """Whether a column has one law in two groups with public keys, or one of them tends to larger values."""
-    rows = table._rows()
+    rows = _rows(table)
     keys = rows.asked.column(by).keys or ()
     if len(keys) != 2 or None in keys:
         raise QueryError("SRD-203", f"{shown(by)} has no two public keys.", f"Declare two: keys={{{shown(by)}: [...]}}.")
@@ -269,9 +286,10 @@ def mann_whitney(table: Any, column: str, *, by: str) -> RanksTest:
     return RanksTest(asked, f"{column} has one law for both {by}", paired=False)
 
 
+@builds
 def signed_rank(table: Any, column: str) -> RanksTest:
     """Whether a column of differences is symmetric about zero, or leans to one side."""
-    return RanksTest(table._rows().agg(ranks=RankTest(column)), f"{column} is symmetric about zero", paired=True)
+    return RanksTest(_rows(table).agg(ranks=RankTest(column)), f"{column} is symmetric about zero", paired=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -286,6 +304,7 @@ class DifferenceTest:
 
     comparison: Comparison
 
+    @builds
     def preview(self, *, rows: Sequence[int] | None = None, epsilons: Sequence[float] = EPSILONS, effect: float = 0.5) -> Power:
         """How often it would see a shift of `effect` standard deviations between groups of equal size, bounds six deviations apart."""
 
@@ -314,6 +333,7 @@ def _source(comparison: Comparison, epsilon: Any) -> Any:
     return comparison.query.settle(epsilon).steps["mean"].source  # type: ignore[attr-defined]
 
 
+@builds
 def wald(release: Any, *names: str) -> Outcome:
     r"""Whether coefficients of a released regression are all zero in the population: all but the intercepts unless some are named. Free.
 
@@ -341,9 +361,10 @@ def wald(release: Any, *names: str) -> Outcome:
     return Outcome(statistic, float(chdtrc(len(chosen), statistic)), about, release)
 
 
+@builds
 def t(table: Any, column: str, *, by: str) -> DifferenceTest:
     """Whether a column has the same mean in two groups with public keys."""
-    made = table.compare(column, by=by)
+    made = _rows(table).compare(column, by=by)
     keys = [key for key in made.query.asked.columns[by].keys or () if key is not None]
     if len(keys) != 2:
         raise QueryError("SRD-203", f"{by} has {len(keys)} groups.", "Compare two: for more, table.compare has a p-value for each.")

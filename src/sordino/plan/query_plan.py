@@ -74,8 +74,7 @@ class QueryPlan:
 
             condition = parse_predicate(condition, self.columns, table=self.table)
         if not isinstance(condition, Predicate):
-            what = f"a condition is {shown(condition)}."
-            raise QueryError("SRD-206", what, 'Write it as text, such as "age >= 18": rows are chosen by what they say, not by a mask.')
+            raise no_condition(condition)
         if self.where is None:
             return replace(self, where=condition)
         parts = [part for item in (self.where, condition) for part in (item.parts if isinstance(item, And) else (item,))]
@@ -199,6 +198,12 @@ class QueryPlan:
         column = self.column(name)
         (wide(column) if unbounded else column).grid()
         return column
+
+
+def no_condition(condition: Any) -> QueryError:
+    """What is said of a mask, and of whatever else is no text, here and before it is sent to a server."""
+    fix = 'Write it as text, such as "age >= 18": rows are chosen by what they say, not by a mask.'
+    return QueryError("SRD-206", f"a condition is {shown(condition)}.", fix)
 
 
 def _check_group(column: Column) -> None:

@@ -52,7 +52,7 @@ def exact(value: Any, name: str = "value", code: str = "SRD-103") -> Fraction:
         if len(text) > LONGEST or abs(int(power or 0)) > LONGEST:  # 1e999999999 is short to write and takes gigabytes to expand
             raise ValueError
         return Fraction(text)
-    except (ValueError, ZeroDivisionError, OverflowError):
+    except Exception:  # also whatever something of the caller's raises when it is read as text
         raise QueryError(code, f"{name} is {shown(value)}, which is not a finite number.", f"Give {name} as a finite number.") from None
 
 

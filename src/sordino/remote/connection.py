@@ -12,7 +12,6 @@ the sealed record, as they are where the table is.
 from __future__ import annotations
 
 import json
-import secrets
 import socket
 import threading
 import time
@@ -26,8 +25,10 @@ from urllib.error import HTTPError
 from urllib.parse import quote, urlencode, urlsplit
 from urllib.request import HTTPHandler, HTTPRedirectHandler, HTTPSHandler, Request, build_opener
 
-from sordino.errors import BudgetExceeded, LedgerError, QueryError, ReleaseFailed, SordinoError
-from sordino.remote.wording import RemoteAsked, Words
+from sordino.errors import BudgetExceeded, LedgerError, QueryError, ReleaseFailed, SordinoError, builds
+from sordino.remote.wording import RemoteAsked, Words, as_id, as_json, as_request, as_wishes
+from sordino.schema.column import shown
+from sordino.session.execute import as_fresh
 from sordino.session.forecast import Forecast
 from sordino.session.preview import Other, Preview, PriceLine
 from sordino.session.release import Release
@@ -61,7 +62,7 @@ class Remote:
 
     def ask(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
         """One request; the server's problem becomes the error of the same family."""
-        data = None if body is None else json.dumps(body).encode("ascii")
+        data = None if body is None else as_json(body)
         head = {"Authorization": f"Bearer {self.token}", **{name.replace("_", "-"): text for name, text in headers.items()}}
         request = Request(f"{self.url}{path}", data, {**head, "Content-Type": "application/json"}, method=method)
         status, content = _fetched(request)
@@ -89,6 +90,8 @@ class Remote:
 
     def sql(self, text: str) -> RemoteQuery:
         """The question an SQL statement asks. Nothing is spent."""
+        if not isinstance(text, str):
+            raise QueryError("SRD-209", f"the statement is {shown(text)}.", 'Write, for example, "SELECT AVG(age) FROM t".')
         return self._planned({"sql": text}, text)
 
     def _planned(self, question: dict[str, Any], text: str) -> RemoteQuery:
@@ -100,7 +103,7 @@ class Remote:
 
     def release(self, id: str) -> Release:
         """A recorded answer by its id."""
-        found = self.ask("GET", f"/v1/releases/{quote(id, safe='')}")
+        found = self.ask("GET", f"/v1/releases/{as_id(id)}")
         return _shaped(lambda: _release(found))
 
     def shared(self, id: str) -> Shared:
@@ -142,9 +145,8 @@ class RemoteQuery:
         interval: bool | str | None = None, level: float | None = None,
     ) -> Preview:  # fmt: skip
         """The price list. Free."""
-        ends = str(interval).lower() if isinstance(interval, bool) else interval
-        said = {"within": within, "within_rank": within_rank, "epsilon": epsilon, "interval": ends, "level": level}
-        wishes = urlencode({name: value for name, value in said.items() if value is not None})
+        said = as_wishes(within=within, within_rank=within_rank, epsilon=epsilon, interval=interval, level=level)
+        wishes = urlencode({name: str(value).lower() if isinstance(value, bool) else value for name, value in said.items()})
         found = self.remote.ask("GET", f"/v1/plans/{quote(self.id, safe='')}/preview?{wishes}")
         return _shaped(lambda: _preview(found))
 
@@ -157,12 +159,12 @@ class RemoteQuery:
         With `at_most` nothing dearer is charged: a wish whose price has risen above it is refused. Above the owner's threshold it is
         put into a queue and raises SRD-508; ask again with request=error.facts["request"] once `remote.approvals` says it is approved.
         """
-        key, said = request or secrets.token_hex(16), {"epsilon": epsilon, "delta": delta, "within": within, "within_rank": within_rank}
-        said |= {"interval": interval, "level": level, "at_most": at_most}
-        body = {name: str(value) if name in ("epsilon", "delta", "at_most") else value for name, value in said.items() if value is not None}
+        key, said = as_request(request), {"epsilon": epsilon, "delta": delta, "within": within, "within_rank": within_rank}
+        wishes = as_wishes(**said, interval=interval, level=level, at_most=at_most)
+        body = {name: str(value) if name in ("epsilon", "delta", "at_most") else value for name, value in wishes.items()}
         place = f"/v1/plans/{quote(self.id, safe='')}/release"
         try:
-            found = self.remote.persist("POST", place, key, {**body, "fresh": fresh})
+            found = self.remote.persist("POST", place, key, {**body, "fresh": as_fresh(fresh)})
         except BudgetExceeded as refusal:
             refusal.facts["request"] = key
             raise
@@ -301,6 +303,7 @@ ALMOST = 0.99
 OPTIONS = ("columns", "method", "workload", "bins", "weight", "target", "rows", "forbid")
 
 
+@builds
 def words(table: str, conditions: tuple[str, ...], options: Mapping[str, Any]) -> dict[str, Any]:
     """What is shared, as POST /v1/shares expects it."""
     unknown = [name for name in options if name not in OPTIONS]
@@ -324,11 +327,11 @@ def promise(
 ) -> Shared:  # fmt: skip
     """Promise it, wait for it, and make its rows. The same request again is the same job and is charged once."""
 
-    key = request or secrets.token_hex(16)
+    key = as_request(request)
     if epsilon is None:
         raise QueryError("SRD-101", "a shared table needs one price.", "Give epsilon= and delta=.")
-    said = {"epsilon": str(epsilon), "delta": None if delta is None else str(delta), "at_most": None if at_most is None else str(at_most)}
-    body = {"share": share, "fresh": fresh, **{name: text for name, text in said.items() if text is not None}}
+    said = as_wishes(epsilon=epsilon, delta=delta, at_most=at_most)
+    body = {"share": share, "fresh": as_fresh(fresh), **{name: str(value) for name, value in said.items()}}
     try:
         job = remote.persist("POST", "/v1/shares", key, body | ({"dataset": remote.name} if remote.name else {}))
     except BudgetExceeded as refusal:
@@ -341,7 +344,7 @@ def promise(
 def taken_up(remote: Remote, id: str, seconds: float = 0.0, *, progress: Tell | None = None) -> Shared:
     """The table of a job, when it is there. Stopped by Ctrl-C it goes on at the server; `remote.shared(id)` waits for it again."""
 
-    began, place = time.monotonic(), f"/v1/shares/{quote(id, safe='')}"
+    began, place = time.monotonic(), f"/v1/shares/{as_id(id)}"
     try:
         with bar("promised; waiting for it", progress) as tell:
             while True:

@@ -104,7 +104,11 @@ def nearest(name: object, known: Iterable[str], kind: str = "names") -> str:
     """A hint for an unknown name: the closest known one, or the known ones, or that there are none."""
     names = [item for item in known if len(item) <= 200][:1000]
     folded = {item.casefold(): item for item in reversed(names)}
-    close = get_close_matches(str(name)[:200].casefold(), folded, n=1, cutoff=0.6)
+    try:
+        said = str(name)[:200].casefold()
+    except Exception:  # something of the caller's that cannot be printed
+        said = ""
+    close = get_close_matches(said, folded, n=1, cutoff=0.6)
     if close:
         return f"Did you mean {shown(folded[close[0]])}?"
     if not names:

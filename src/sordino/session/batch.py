@@ -19,7 +19,7 @@ from sordino.privacy.cost import Cost
 from sordino.privacy.number import as_epsilon, as_positive
 from sordino.session.card import Card
 from sordino.session.encoding import split
-from sordino.session.execute import execute_batch
+from sordino.session.execute import as_fresh, execute_batch
 from sordino.session.price import Offer, Wish, price
 from sordino.session.ranges import RangeCount
 from sordino.session.recorded import meets, same_limits
@@ -272,7 +272,7 @@ class Batch:
         if self.done:
             raise QueryError("SRD-208", "this batch has been released.", "Start another one.")
         query = self.table.sql(question) if isinstance(question, str) else question
-        if getattr(query, "table", None) is None or query.table.ledger is not self.table.ledger:
+        if getattr(getattr(query, "table", None), "ledger", None) is not self.table.ledger:
             raise QueryError("SRD-208", "a batch takes questions about tables of one ledger.", "Build them from the same table or dataset.")
         wish = None if within is None else query.wished(within)
         member = Member(query, as_positive(weight, "weight"), wish)
@@ -333,7 +333,7 @@ class Batch:
     def release(self, *, fresh: bool = False, request: str | None = None) -> list[Release]:
         """Charge once, then answer everything. A recorded batch of the same questions that is as good is returned at no price."""
         plans = self.settle()
-        found = None if fresh else self._recall(plans)
+        found = None if as_fresh(fresh) else self._recall(plans)
         recalled = found is not None
         if found is None:
             together = f"one of {len(plans)} releases charged as one event"

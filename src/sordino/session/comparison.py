@@ -10,7 +10,7 @@ from functools import cached_property
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
-from sordino.errors import QueryError
+from sordino.errors import QueryError, builds
 from sordino.privacy.number import as_epsilon, as_positive, shown
 from sordino.statistics import mean, variance
 from sordino.statistics.row_count import Present
@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 __all__ = ["Compared", "Comparison", "Group", "compare", "holm"]
 
 LARGEST = 20  # no wish is met at a higher price
+MOST_WIDTH = 1e150  # its square is a double
 
 
+@builds
 def holm(chances: Sequence[float]) -> list[float]:
     r"""Holm's p-values of several tests, in their order: below a level they reject with that probability of any false rejection.
 
@@ -78,6 +80,7 @@ class Comparison:
         """The price list of the means, counts and variances it is made of. Free."""
         return self.query.preview(**options)
 
+    @builds
     def width(self, epsilon: Any, *, rows: int | None = None, spread: Any = None, level: float = 0.95) -> float:
         """The half-width to expect of a difference, noise and sampling together, from public facts. Free.
 
@@ -101,12 +104,12 @@ class Comparison:
             raise QueryError("SRD-107", what, "Declare size= with the table, or give rows=.")
         source: Any = self.query.settle(Fraction(1)).steps["mean"].source  # type: ignore[attr-defined]
         span, each = source.grid.length(source.grid.width), max(int(held) / (self._others + 1), 1.0)
-        deviation = span / 6 if spread is None else float(as_positive(spread, "spread"))
+        deviation = span / 6 if spread is None else _double(spread, "spread")
         return 2 * deviation**2 / each, 2 * span**2 * 2 * 1.25 / each**2
 
     def _price(self, within: Any, spread: Any) -> Fraction:
         """The least epsilon whose expected half-width is the wish: noise of scale b/epsilon, so it is solved by hand."""
-        wish, (sampling, noise) = float(as_positive(within, "within")), self._variances(None, spread)
+        wish, (sampling, noise) = _double(within, "within"), self._variances(None, spread)
         far = _deviations(0.95, self._others)
         left = (wish / far) ** 2 - sampling
         source: Any = self.query.settle(Fraction(1)).steps["mean"].source  # type: ignore[attr-defined]
@@ -127,6 +130,8 @@ class Comparison:
         """
         if (epsilon is None) == (within is None):
             raise QueryError("SRD-101", "a comparison needs one price.", "Give epsilon=, or within=, the half-width of the difference.")
+        if spread is not None:
+            _double(spread, "spread")
         epsilon = self._price(within, spread) if epsilon is None else epsilon
         found = self.query.release(epsilon=epsilon, analyst=analyst, fresh=fresh, request=request)
         source: Any = self.query.settle(found.cost.exact.epsilon, found.cost.exact.delta).steps["mean"].source  # type: ignore[attr-defined]
@@ -135,6 +140,14 @@ class Comparison:
 
     def __repr__(self) -> str:
         return f"Comparison(mean({self.column}) by {self.by}; nothing read, nothing spent)"
+
+
+def _double(value: Any, name: str) -> float:
+    """A positive number that is computed with in doubles, and so are its square and its parts."""
+    number = as_positive(value, name)
+    if number > MOST_WIDTH:
+        raise QueryError("SRD-103", f"{name} is {shown(value)}.", f"Give a {name} of at most {MOST_WIDTH:g}.")
+    return float(number)
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,7 +191,7 @@ class Compared:
 
     def _z(self, level: float) -> float:
         if isinstance(level, bool) or not isinstance(level, int | float) or not 0 < level < 1:
-            raise QueryError("SRD-103", f"level is {level!r}.", "Give a level between 0 and 1.")
+            raise QueryError("SRD-103", f"level is {shown(level)}.", "Give a level between 0 and 1.")
         return _deviations(level, len(self.others))
 
     def _one(self, values: Mapping[Any, Any]) -> Any:

@@ -14,6 +14,7 @@ from sordino.errors import QueryError
 from sordino.pictures import Picture
 from sordino.schema.column import Column
 from sordino.session.about import about_release
+from sordino.session.release import as_level
 from sordino.session.view import _package, shown
 
 if TYPE_CHECKING:
@@ -76,8 +77,8 @@ class Describing:
 
     def release(self, *, level: float | None = None, **price: Any) -> Described:
         """Pay once for everything; see `Query.release` for prices. Every member is recorded under its own question too."""
+        wanted = self.query.level if level is None else as_level(level)  # refused before anything is paid
         found = self.query.release(**price)
-        wanted = self.query.level if level is None else level
         return Described(self, found.at(wanted))
 
     def __repr__(self) -> str:

@@ -17,14 +17,16 @@ import numpy as np
 from sordino.engines.port import Engine
 from sordino.errors import QueryError, ReleaseFailed, SordinoError
 from sordino.ledger import Asked, Book, Entry
+from sordino.ledger.record import as_text
 from sordino.noise import draw as exact_draw
 from sordino.noise import fresh_id
 from sordino.privacy.cost import Cost
 from sordino.privacy.discrete import UniformInteger
+from sordino.schema.column import shown
 from sordino.session.encoding import join
 from sordino.summaries import Draw
 
-__all__ = ["Payable", "execute", "execute_batch", "measure", "rehearse", "sealed_first"]
+__all__ = ["Payable", "as_fresh", "execute", "execute_batch", "measure", "rehearse", "sealed_first"]
 
 log = logging.getLogger("sordino")
 LOST = "The charge stands and no answer was recorded."
@@ -64,7 +66,7 @@ def execute(
     """
     rehearse(plan)
     asked = plan.asked if wish is None else replace(plan.asked, wish=wish)
-    entry = ledger.charge(request or fresh_id(), asked, plan.cost, analyst)
+    entry = ledger.charge(_request(request), asked, plan.cost, analyst)
     return _paid(entry, lambda: _look(plan, ledger, engine, entry, draw), ledger, owner_log)
 
 
@@ -81,10 +83,22 @@ def execute_batch(
     """Several releases under one charge, all or nothing. Their prices are fixed before the first is drawn, so they compose as one event."""
     for plan, _ in plans:
         rehearse(plan)
-    entry = ledger.charge_batch(request or fresh_id(), asked, [plan.cost for plan, _ in plans], analyst)
+    entry = ledger.charge_batch(_request(request), asked, [plan.cost for plan, _ in plans], analyst)
     members = [entry._replace(id=f"{entry.id}.{i}") for i in range(1, len(plans) + 1)]
     answers = (_look(plan, ledger, engine, member, draw) for (plan, engine), member in zip(plans, members, strict=True))
     return _paid(entry, lambda: join(list(answers)), ledger, owner_log)
+
+
+def as_fresh(fresh: Any) -> bool:
+    """Whether a recorded answer is to be paid for again; nothing but True means yes, as it costs something."""
+    if not isinstance(fresh, bool):
+        raise QueryError("SRD-106", f"fresh is {shown(fresh)}.", "Use fresh=True or False.")
+    return fresh
+
+
+def _request(request: Any) -> str:
+    """The id of a request: the caller's, or a fresh one."""
+    return fresh_id() if request is None else as_text(request, "the request id")
 
 
 def _paid(entry: Entry, look: Callable[[], bytes], ledger: Book, owner_log: Callable[[str], None] | None) -> bytes:

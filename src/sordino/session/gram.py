@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino.errors import QueryError
+from sordino.errors import QueryError, builds
 from sordino.mechanisms.normal_equations import Equations, solved
 from sordino.privacy.number import shown
+from sordino.session.release import as_level
 from sordino.statistics.regression import Setting, placement
 from sordino.statistics.regression_formula import parse
 from sordino.statistics.second_moment import SecondMoments
@@ -34,6 +35,11 @@ class MomentsQuery:
     """The question before it is paid."""
 
     query: Query
+
+    def __post_init__(self) -> None:
+        """Refused before it is paid for: what is read off the matrix needs it alone."""
+        if self.query.asked.by or len(self.query.asked.statistics) != 1:
+            raise QueryError("SRD-208", "second moments are asked alone and without groups.", "Ask a table, or the rows a where() keeps.")
 
     def preview(self, **options: Any) -> Preview:
         return self.query.preview(**options)
@@ -114,15 +120,16 @@ class Moments:
 
     def interval(self, first: str, second: str, level: float = 0.95, *, kind: str = "noise") -> tuple[float, float]:
         """Of a correlation: about this table's, or with kind="total" about the population's."""
-        if kind not in ("noise", "total"):
-            raise QueryError("SRD-106", f"kind {kind!r} is unknown.", 'Use "noise" or "total".')
+        level = as_level(level)
+        if not isinstance(kind, str) or kind not in ("noise", "total"):
+            raise QueryError("SRD-106", f"kind {shown(kind)} is unknown.", 'Use "noise" or "total".')
         i, j = self._place(first), self._place(second)
         return self._drawn.correlation_ends(i, j, level, population=kind == "total")
 
     def pca(self, k: int = 2) -> Components:
         """The first k principal components; the noise is the same in every direction, and that of the number of rows scales them all."""
         if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= len(self.names):
-            raise QueryError("SRD-103", f"k is {k!r}.", f"Give a number of components from 1 to {len(self.names)}.")
+            raise QueryError("SRD-103", f"k is {shown(k)}.", f"Give a number of components from 1 to {len(self.names)}.")
         values, vectors = np.linalg.eigh(self._drawn.covariance)
         order = np.argsort(values)[::-1][:k]
         loadings = tuple(dict(zip(self.names, vectors[:, i].tolist(), strict=True)) for i in order)
@@ -130,6 +137,7 @@ class Moments:
         noise = math.sqrt(2) * self.noise / self.rows * np.sqrt(1 + values[order] ** 2)
         return Components(tuple(values[order].tolist()), tuple(noise.tolist()), tuple(shares.tolist()), loadings)
 
+    @builds
     def regress(self, formula: str) -> FittedLine:
         """Least squares of one of these columns on others of them; free, with bars."""
         columns = {name: self.query.asked.narrowed[name] for name in self.names}
@@ -149,7 +157,7 @@ class Moments:
                     (setting.named(value - far), setting.named(value + far)))  # fmt: skip
 
     def _place(self, name: str) -> int:
-        if name not in self.names:
+        if not isinstance(name, str) or name not in self.names:
             raise QueryError("SRD-201", f"the matrix has no column {shown(name)}.", f"It has {', '.join(self.names)}.")
         return self.names.index(name)
 

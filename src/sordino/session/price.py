@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from sordino.errors import BudgetExceeded, QueryError, SordinoError
-from sordino.privacy.number import as_positive
+from sordino.privacy.number import as_positive, shown
 from sordino.session.forecast import outlook
 from sordino.session.recorded import public_rows
 from sordino.statistics import bundles
@@ -38,6 +38,7 @@ __all__ = [
 MOST = Fraction(20)  # above it a release has no meaningful privacy, and no accuracy is worth that
 LEAST = Fraction(1, 10**6)
 MOST_EPSILON = 10**4
+LEAST_WIDTH, MOST_WIDTH = 1e-300, 1e300  # of a wish
 MANY = 1_000  # rows at which two ways are compared where nobody knows their number
 CLOSE = Fraction(101, 100)  # a price is found to 1%, and to 4% where every look is a simulation
 Wish = dict[str, float]
@@ -57,11 +58,11 @@ def as_wish(within: Any, names: tuple[str, ...]) -> Wish:
     """The half-width wished for each statistic: one number for all of them, or a dict by name."""
     said = dict(within) if isinstance(within, Mapping) else dict.fromkeys(names, within)
     for name, width in said.items():
-        if name not in names:
-            raise QueryError("SRD-103", f"within names {name!r}, which is not asked.", f"Name one of {', '.join(names)}.")
+        if not isinstance(name, str) or name not in names:
+            raise QueryError("SRD-103", f"within names {shown(name)}, which is not asked.", f"Name one of {', '.join(names)}.")
         number = isinstance(width, int | float | Fraction) and not isinstance(width, bool)
-        if not number or not math.isfinite(width) or width <= 0:
-            raise QueryError("SRD-103", f"within is {width!r}.", "Give a positive half-width in the statistic's unit.")
+        if not number or not LEAST_WIDTH <= width <= MOST_WIDTH:  # compared exactly: a whole number may be beyond every double
+            raise QueryError("SRD-103", f"within is {shown(width)}.", "Give a positive half-width in the statistic's unit.")
     if not said:
         raise QueryError("SRD-103", "within names no statistic.", "Give a half-width in the statistic's unit.")
     return {name: float(width) for name, width in said.items()}
@@ -87,7 +88,7 @@ def rank_wish(share: Any, query: Query) -> Wish:
     """A share of the rows as a number of ranks, for every statistic asked; needs a public number of rows."""
     number = isinstance(share, int | float | Fraction) and not isinstance(share, bool)
     if not number or not 0 < share < 1:
-        raise QueryError("SRD-103", f"within_rank is {share!r}.", "Give a share of the rows, such as 0.01.")
+        raise QueryError("SRD-103", f"within_rank is {shown(share)}.", "Give a share of the rows, such as 0.01.")
     rows = public_rows(query)
     if rows is None:
         what = "a share of the rows means nothing while their number is unknown."

@@ -191,7 +191,7 @@ class Query(TableVerbs):
 
     def at_level(self, level: float | None) -> Query:
         """The same question with intervals, errors and wishes at another level."""
-        return self if level is None or level == self.level else replace(self, level=as_level(level))
+        return self if level is None or as_level(level) == self.level else replace(self, level=as_level(level))
 
     @builds
     def explain(
@@ -208,7 +208,7 @@ class Query(TableVerbs):
     def ended(self, interval: Any = None, level: Any = None, within_rank: Any = None) -> Query:
         """The question as `interval` and `level` want it. A wish about ranks is about the point: it takes the single draw."""
         if within_rank is not None:
-            if interval not in (None, False):
+            if interval is not None and as_interval(interval) is not None:
                 raise QueryError("SRD-101", "within_rank is about the single draw.", "Leave interval= out, or give epsilon=.")
             interval = False if any(isinstance(item, Position) and item.interval for item in self.asked.statistics.values()) else None
         query = self.at_level(level)
@@ -339,6 +339,7 @@ class Query(TableVerbs):
         sealed = execute(plan, book, engine, request=request, analyst=analyst, owner_log=log_failure, wish=self.said(**terms))
         return replace(Release.from_bytes(sealed, query=self), more=self.table.budget.more(plan.cost)).at(self.level).presented()
 
+    @builds
     def recorded(self, *, older: bool = True) -> list[Release]:
         """Every recorded answer to this question, oldest first; open to every analyst of the dataset. `older` are those of format 1."""
         return [Release.from_bytes(item, recalled=True, query=self) for item in self.sealed(older=older)]
@@ -354,10 +355,7 @@ class Query(TableVerbs):
     def recall(
         self, epsilon: Fraction | None, wish: Wish | None = None, *, ranks: bool = False, rho: Fraction | None = None
     ) -> Release | None:
-        """The recorded answer with the largest epsilon among those that satisfy the wish; the oldest on ties.
-
-        A price in rho is compared with the rho of recorded answers, to the hundredth of a percent to which it was met.
-        """
+        """The recorded answer of the largest epsilon that satisfies the wish, the oldest on ties; rho is compared to a hundredth of 1%."""
         found = self.recall_sealed(epsilon, wish, ranks=ranks, rho=rho)
         return None if found is None else Release.from_bytes(found, recalled=True, query=self)
 
@@ -367,6 +365,7 @@ class Query(TableVerbs):
         """The same as the book has it."""
         return best(self, epsilon, wish, ranks=ranks, rho=rho)
 
+    @builds
     def interval(self, release: Release, level: float, *, population: bool = False) -> tuple[Any, Any] | None:
         """The interval of one of this question's answers at another level, from its recorded draws; or that about the population."""
         return self.ends(release, release.names[0], 0, level, population=population)

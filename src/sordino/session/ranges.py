@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sordino.errors import QueryError
+from sordino.errors import QueryError, builds
+from sordino.privacy.number import shown
 from sordino.session.card import Card
 from sordino.statistics.port import LEVEL
 from sordino.statistics.ranges import BinNoise
@@ -41,6 +42,11 @@ class RangesQuery:
     """The question before it is paid."""
 
     query: Query
+
+    def __post_init__(self) -> None:
+        """Refused before it is paid for: no range could be read off the answer."""
+        if len(self.query.asked.statistics) != 1:
+            raise QueryError("SRD-208", "ranges are asked alone.", "Ask a table, or the rows a where() keeps.")
 
     def preview(self, **options: Any) -> Preview:
         """The price list; the error is that of one bin."""
@@ -96,14 +102,18 @@ class Ranges:
             near = sorted(self.edges, key=lambda known: abs(known - edge))[:2]
         except TypeError:
             near = [self.edges[0], self.edges[-1]]
-        raise QueryError("SRD-103", f"{edge!r} is no edge of a bin.", f"Near it are {near[0]} and {near[1]}; .edges lists all of them.")
+        what = f"{shown(edge)} is no edge of a bin."
+        raise QueryError("SRD-103", what, f"Near it are {near[0]} and {near[1]}; .edges lists all of them.")
 
+    @builds
     def between(self, low: Any = None, high: Any = None, *, level: float = LEVEL) -> RangeCount:
         """How many rows lie from `low` on and below `high`; up to the upper bound it is inside. Left out, an end is that of the bounds."""
-        first = 0 if low is None else self._place(low)
+        from sordino.session.release import as_level
+
+        level, first = as_level(level), 0 if low is None else self._place(low)
         last = len(self.edges) - 1 if high is None else self._place(high)
         if last <= first:
-            raise QueryError("SRD-103", f"from {low!r} to {high!r} there is no bin.", "Give the lower edge first.")
+            raise QueryError("SRD-103", f"from {shown(low)} to {shown(high)} there is no bin.", "Give the lower edge first.")
         weights = np.zeros(len(self.edges) - 1)
         weights[first:last] = 1.0
         value = math.fsum(list(self.counts.values())[first:last])
@@ -185,9 +195,9 @@ def _added(release: Release, fine: dict[tuple[Any, ...], int], name: str) -> lis
     cells = dict(zip(fine, _projected([release.answers[name][place] for place in fine.values()]), strict=True))
     sums: dict[tuple[Any, ...], float] = {}
     rows = list(zip(*release.keys.values(), strict=True))
-    for shown in {tuple(part is not None for part in row) for row in rows}:
+    for named in {tuple(part is not None for part in row) for row in rows}:
         for key, value in cells.items():
-            group = tuple(part if kept else None for part, kept in zip(key, shown, strict=True))
+            group = tuple(part if kept else None for part, kept in zip(key, named, strict=True))
             sums[group] = sums.get(group, 0.0) + value
     return [sums[row] for row in rows]
 

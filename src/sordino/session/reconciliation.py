@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino.errors import QueryError
+from sordino.errors import QueryError, builds
 from sordino.session.card import Card
 from sordino.session.improvement import drawn_noise
 from sordino.statistics.linear_noise import sum_radius
@@ -47,6 +47,7 @@ class _Counts:
         return self.scale * (1 if self.gaussian else math.sqrt(2))
 
 
+@builds
 def reconcile(*releases: Release, level: float = LEVEL) -> list[Release]:
     r"""One consistent set of numbers out of overlapping counts of the same rows, as releases in the same order; free.
 
@@ -88,6 +89,7 @@ def reconcile(*releases: Release, level: float = LEVEL) -> list[Release]:
 
 def _read(release: Any) -> _Counts:
     query = getattr(release, "query", None)
+    query = query if hasattr(query, "asked") else None
     kind = None if query is None else [item.question()["statistic"] for item in query.asked.statistics.values()]
     noise = drawn_noise(query, release) if query is not None and kind in (["count"], ["count_units"]) else None
     if noise is None:

@@ -10,10 +10,11 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any
 
-from sordino.errors import LedgerError, QueryError
+from sordino.errors import LedgerError, QueryError, builds
 from sordino.pictures import Picture
 from sordino.plan.arrangement import Arrangement
 from sordino.privacy.cost import Cost
+from sordino.privacy.number import shown
 from sordino.session import derivation, encoding, ranges, sampling, view
 from sordino.session.about import about_release
 from sordino.session.card import Card, Paid, odds_sentence
@@ -106,8 +107,7 @@ class Release:
         regression has drawn what it needs.
         """
         as_level(level)
-        if kind not in ("noise", "total"):
-            raise QueryError("SRD-106", f"kind {kind!r} is unknown.", 'Use "noise" or "total".')
+        _check_kind(kind)
         ends = self.drawn.get(self.names[0]) if len(self.names) == 1 and not self.grouped else None
         if kind == "total" and (ends is None or ends["kind"] != "total"):
             return sampling.total(self, float(level))
@@ -160,8 +160,7 @@ class Release:
 
     def about_interval(self, kind: str = "noise") -> str:
         """The same sentence about interval(kind=...): "total" covers noise and sampling."""
-        if kind not in ("noise", "total"):
-            raise QueryError("SRD-106", f"kind {kind!r} is unknown.", 'Use "noise" or "total".')
+        _check_kind(kind)
         return about_release(self, kind)
 
     def __float__(self) -> float:
@@ -173,6 +172,8 @@ class Release:
 
     def map(self, function: Callable[[Any], Any]) -> Release:
         """Post-processing: any function of the value, at no price and under the same id; the bar does not survive it."""
+        if not callable(function):
+            raise QueryError("SRD-103", f"map computes with {shown(function)}.", "Give a function of the value.")
         answers = {n: [v if isinstance(v, Refused) else function(v) for v in self.answers[n]] for n in self.names}
         card = Card(self.card)
         card["post-processing"] = [*card.get("post-processing", []), getattr(function, "__name__", "function")]
@@ -186,6 +187,7 @@ class Release:
         """Counts with nothing below zero and the same total; free. Their intervals stay those from before, as the card says."""
         return ranges.nonnegative(self)
 
+    @builds
     def derive(self, **formulas: str) -> Release:
         """Further numbers computed from these, at no price and under the same id: `release.derive(rate="s / n")`.
 
@@ -366,8 +368,13 @@ def _farther(drawn: float, level: float) -> QueryError:
 def as_level(level: Any) -> float:
     """The level of an interval, between 0 and 1."""
     if isinstance(level, bool) or not isinstance(level, int | float) or not 0 < level < 1:
-        raise QueryError("SRD-103", f"level is {level!r}.", "Give a level between 0 and 1.")
+        raise QueryError("SRD-103", f"level is {shown(level)}.", "Give a level between 0 and 1.")
     return float(level)
+
+
+def _check_kind(kind: Any) -> None:
+    if not (isinstance(kind, str) and kind in ("noise", "total")):
+        raise QueryError("SRD-106", f"kind {shown(kind)} is unknown.", 'Use "noise" or "total".')
 
 
 def _moved(said: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sordino.engines.port import stoppable
-from sordino.errors import QueryError
+from sordino.errors import QueryError, builds
 from sordino.ledger import Asked, AskedLimits, Balance, Entry
 from sordino.plan.recall import frame as rows_frame
 from sordino.plan.recall import question, recall_key
@@ -26,7 +26,7 @@ from sordino.schema.column import Column
 from sordino.schema.expression import And, IsNull, Not, Or, Predicate, canonical, names
 from sordino.schema.frame import Frame, fit_predicate
 from sordino.session.card import NOT_DEFENDED, NOT_LOCAL, SIDE_CHANNELS, Card, odds_sentence
-from sordino.session.execute import execute, sealed_first
+from sordino.session.execute import as_fresh, execute, sealed_first
 from sordino.session.recorded import public_rows
 from sordino.session.release import Paid, Release, price_of
 from sordino.session.settled import POOL_SHARE, Nobody
@@ -168,6 +168,7 @@ class Sharing:
         context = Context(unit=self.unit, columns=dict(self.query.asked.columns), grouped=True, filtered=True, keys=None)
         return {i: Keys(min(epsilon, Fraction(1)) * NAMING / each, delta / 2 / each, context) for i in private}
 
+    @builds
     def preview(self, epsilons: Any = ("0.1", "0.5", "1", "2", "5"), *, delta: Any = None, twin: bool = True) -> Any:
         """What each price buys: measurements, the noise of each, and with known rows the error to expect. Free; reads nothing private.
 
@@ -183,7 +184,9 @@ class Sharing:
     ) -> Shared:  # fmt: skip
         """Pay once, look, draw. A table that was shared before at this price or more is returned at no price."""
         table = self.query.table
-        if not fresh and (found := self.recorded(epsilon, rho)) is not None:
+        if progress is not None and not callable(progress):  # after the charge it would be too late to say so
+            raise QueryError("SRD-106", f"progress is {shown(progress)}.", "Give a function that is told which part is done.")
+        if not as_fresh(fresh) and (found := self.recorded(epsilon, rho)) is not None:
             return found
         plan = replace(self.plan(epsilon, delta, rho=rho), progress=progress)
         words = {"epsilon": epsilon, "delta": delta, "rho": rho}

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from sordino.errors import QueryError
-from sordino.privacy.number import exact
+from sordino.privacy.number import exact, shown
 from sordino.statistics.ends import IntervalStep, with_interval
 from sordino.statistics.fitted import FITTED, FittedStep
 from sordino.statistics.port import Context, Plain, Shape, Ways
@@ -46,8 +46,8 @@ def as_level(q: Any) -> Fraction:
 
 def as_private(bounds: Any) -> bool:
     """Whether the caller says that the declared bounds are of no use, or that there are none."""
-    if bounds not in (None, "private"):
-        raise QueryError("SRD-106", f"bounds is {bounds!r}.", 'Leave bounds out, or say bounds="private".')
+    if bounds is not None and not (isinstance(bounds, str) and bounds == "private"):
+        raise QueryError("SRD-106", f"bounds is {shown(bounds)}.", 'Leave bounds out, or say bounds="private".')
     return bounds is not None
 
 
@@ -55,9 +55,9 @@ def as_interval(interval: Any) -> str | None:
     """What the ends of an interval are about: "noise" for these rows, "total" for their population; None for a point alone."""
     if interval is True or interval is False:
         return "noise" if interval else None
-    if interval is not None and interval not in ("noise", "total"):
+    if interval is not None and not (isinstance(interval, str) and interval in ("noise", "total")):
         fix = 'Use True for an interval in the unit of the column, "total" for one about the population, False for a single draw.'
-        raise QueryError("SRD-106", f"interval is {interval!r}.", fix)
+        raise QueryError("SRD-106", f"interval is {shown(interval)}.", fix)
     return None if interval is None else str(interval)
 
 

@@ -123,6 +123,7 @@ class Histogram(Plain):
             raise QueryError("SRD-103", "a histogram has bins or keys, not both.", "Give one of them.")
         if isinstance(self.bins, int) and (isinstance(self.bins, bool) or not 1 <= self.bins <= 1_000_000):
             raise QueryError("SRD-103", f"bins is {self.bins!r}.", "Give the number of bins, or their edges.")
+        self.question()  # what cannot be written down is refused here, and not when it is priced
 
     @property
     def label(self) -> str:

@@ -282,7 +282,7 @@ class Regression(Plain):
     def __post_init__(self) -> None:
         one_of(self.method, self.loss, self.formula)
         object.__setattr__(self, "scale", None if self.scale is None else as_positive(self.scale, "scale"))
-        object.__setattr__(self, "curve", None if self.psi is None else read_bounded(self.psi))
+        object.__setattr__(self, "curve", None if self.psi is None and self.loss != "psi" else read_bounded(self.psi))
 
     @property
     def label(self) -> str:

@@ -277,6 +277,8 @@ def counts(predicates: Iterable[Any]) -> PredicateCounts:
     if isinstance(predicates, str | bytes) or not isinstance(predicates, Iterable):
         raise QueryError("SRD-103", f"the predicates are {shown(predicates)}.", 'List them: ["age >= 18", "age >= 65"].')
     asked = tuple(predicates)
+    if not asked:
+        raise QueryError("SRD-208", "counts names no condition.", 'List at least one: ["age >= 18"].')
     for item in asked:
         if not isinstance(item, str | Predicate):
             raise QueryError("SRD-206", f"a predicate is {shown(item)}.", 'Write each as text, such as "age >= 18".')
