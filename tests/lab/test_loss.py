@@ -9,10 +9,12 @@ import pytest
 from sordino.errors import QueryError
 from sordino.lab.loss import between, composed, compressed, listed, merged
 from sordino.lab.world import hockey
+from sordino.noise import draw
 from sordino.privacy.cost import gaussian_delta
 from sordino.privacy.discrete import ArgMax, Bernoulli, Categorical, DiscreteLaplace, UniformInteger
 from sordino.privacy.families import GaussianLaw, LaplaceLaw, PowerLaw
-from sordino.privacy.sphere import SphericalSpread, SphericalT
+from sordino.privacy.law import LawOutcome, Placed
+from sordino.privacy.sphere import PlacedVector, SphericalSpread, SphericalT
 
 ONE, TWO = Fraction(1), Fraction(2)
 
@@ -98,3 +100,30 @@ def test_many_outcomes_are_told_as_few_without_losing_the_delta():
     assert len(small[0]) <= 1_001
     assert listed(*small).rho == pytest.approx(listed(p, q).rho, rel=1e-3)
     assert composed([listed(p, q)], 0.5) == pytest.approx(gaussian_delta(0.5, 0.5), rel=1e-2)
+
+
+DRAWN = {
+    Bernoulli: Bernoulli.of(Fraction(1, 3)),
+    UniformInteger: UniformInteger(0, 3),
+    Categorical: Categorical((1, 2)),
+    DiscreteLaplace: DiscreteLaplace(TWO, 1),
+    ArgMax: ArgMax(np.array([0, 1]), TWO, "gumbel"),
+    Placed: LaplaceLaw().at(3, TWO),
+    PlacedVector: SphericalT(3).at([0, 0, 0], Fraction(100)),
+}
+
+
+def laws(kind=LawOutcome):
+    """Every class of laws that `draw` accepts, however deep."""
+    for below in kind.__subclasses__():
+        if below.__module__.startswith("sordino."):
+            yield below
+            yield from laws(below)
+
+
+@pytest.mark.parametrize("kind", sorted(set(laws()), key=lambda kind: kind.__name__), ids=lambda kind: kind.__name__)
+def test_every_law_that_can_be_drawn_has_a_rule(kind):
+    """A red line here means: say in `between` what a draw from the new law tells."""
+    law = next(law for known, law in DRAWN.items() if issubclass(kind, known))
+    assert draw(law) is not None
+    assert between(law, law).nothing

@@ -10,6 +10,7 @@ import pytest
 
 import sordino as sd
 from sordino.privacy.cost import Cost
+from sordino.privacy.pld import total
 
 GROUPS = [f"g{i}" for i in range(20)]
 ROWS = {"id": np.arange(4000) % 200, "x": np.arange(4000) % 100, "k": [GROUPS[i % 20] for i in range(4000)]}
@@ -62,6 +63,17 @@ def test_a_release_sold_by_rho_costs_that_and_is_recalled_by_it() -> None:
                 query.release(**wrong)
     with opened("pure") as table, pytest.raises(sd.errors.QueryError, match="does not add rho"):
         table.count().release(rho=1)
+
+
+@pytest.mark.parametrize("asked", [{"n": sd.count()}, {"n": sd.count(), "s": sd.sum("x")}], ids=["one", "two"])
+@pytest.mark.parametrize("rho", ["0.01", "0.2"])
+def test_what_is_sold_by_rho_has_the_epsilon_of_its_exact_profile(asked: dict[str, Any], rho: str) -> None:
+    with opened() as table:
+        cost = table.group_by("k").agg(**asked).release(rho=rho).cost.exact
+    assert cost.delta
+    exact = total([cost]).epsilon(float(cost.delta))
+    assert float(cost.epsilon) == pytest.approx(exact, rel=1e-9)
+    assert total([cost]).delta(float(cost.epsilon)) <= cost.delta
 
 
 def test_a_wish_takes_the_least_of_this_ledger() -> None:

@@ -15,8 +15,9 @@ import sordino as sd
 from sordino import statistics as st
 from sordino.errors import QueryError
 from sordino.lab import audit
+from sordino.mechanisms import QuantileExponential
 from sordino.schema.column import Column
-from sordino.statistics.mean_two_stage import ENOUGH, OUTERMOST, QUARTILES, ROW, StagedStep, outer_level
+from sordino.statistics.mean_two_stage import ENOUGH, OUTERMOST, QUARTILES, ROW, SPIKED, StagedStep, outer_level, zero_of
 from sordino.summaries.totals import Ranks
 
 WIDE = Column("x", "float", (-10_000, 10_000))
@@ -41,6 +42,18 @@ def test_quartiles_and_halves_together_cost_the_price(relation: str, m: int, g: 
     assert bool(counted) is (not grouped and (rows or 0) >= ENOUGH * m)
     assert quartiles + counted + staged.noise.epsilon == staged.cost.epsilon == 1
     assert all(certificate.check().sound for certificate in staged.certificates())
+
+
+@pytest.mark.parametrize("relation", ["add_remove", "replace"])
+@pytest.mark.parametrize("rows", [None, 1000])
+def test_every_quantile_that_may_be_drawn_is_certified(relation: str, rows: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = QuantileExponential.certificate
+    monkeypatch.setattr(QuantileExponential, "certificate", lambda self: replace(made(self), assumptions=repr(self)))
+    staged = step(relation=relation, rows=rows)
+    drawn = {staged.mechanisms[0], *(staged.upper(first) for first in (zero_of(staged.grid), zero_of(staged.grid) + 1))}
+    assert {mechanism.q for mechanism in drawn} == {*staged.levels, SPIKED}
+    assert {repr(mechanism) for mechanism in drawn} <= {certificate.assumptions for certificate in staged.certificates()}
+    assert len({mechanism.certificate().cost for mechanism in drawn}) == 1
 
 
 @pytest.mark.parametrize("relation", ["add_remove", "replace"])
