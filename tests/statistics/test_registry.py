@@ -130,8 +130,8 @@ def test_every_registered_statistic_can_be_asked_by_name(table):
 
 def test_a_statistic_that_is_sent_together_is_sent_whole():
     """A statistic with more said than its verb takes is refused, not shortened."""
-    assert _part(sd.mode("a")) == {"verb": "mode", "given": ["a"]}
-    assert _part(sd.median("a")) == {"verb": "quantile", "given": ["a", "1/2"]}
+    assert _part("x", sd.mode("a")) == {"verb": "mode", "given": ["a"]}
+    assert _part("x", sd.median("a")) == {"verb": "quantile", "given": ["a", "1/2"]}
     for asked in (
         sd.top_k("a", 1, counts=True),
         sd.mean("a", "clamped"),
@@ -139,7 +139,7 @@ def test_a_statistic_that_is_sent_together_is_sent_whole():
         sd.quantile("a", Fraction(1, 3), level="0.9"),
     ):
         with pytest.raises(QueryError, match="cannot be sent together"):
-            _part(asked)
+            _part("x", asked)
 
 
 def test_two_files_cannot_have_one_name(worked):
