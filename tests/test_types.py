@@ -127,9 +127,9 @@ def test_every_public_part_of_a_release_is_declared_of_a_member() -> None:
 
 
 def test_draw_samples_every_law_there_is() -> None:
-    from sordino import noise
+    from sordino.noise import discrete
 
     names = {law.__name__ for law in LawOutcome.__subclasses__()}
     assert names == {"Placed", "PlacedVector", "Bernoulli", "UniformInteger", "Categorical", "DiscreteLaplace", "ArgMax"}
-    source = Path(noise.__file__).read_text(encoding="utf-8")
+    source = Path(discrete.__file__).read_text(encoding="utf-8")
     assert set(re.findall(r"case (\w+)\(\):", source)) == names

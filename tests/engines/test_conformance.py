@@ -192,7 +192,7 @@ def test_only_openers_and_known_tables_are_taken() -> None:
 def test_the_check_is_named_without_pyarrow() -> None:
     code = "import sys; sys.modules['pyarrow'] = None; import sordino as sd; sd.lab.check_engine(print, tables=['tidy'])"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert "SRD-106" in told.stderr
+    assert "SRD-111" in told.stderr
     assert "pip install" in told.stderr
 
 

@@ -17,7 +17,7 @@ from sordino import statistics
 from sordino.lab.conformance import check_mechanism, check_statistic
 from sordino.lab.finding import Checked, joined
 from sordino.lab.question import Question
-from sordino.mechanisms import JointTop, LaplaceHistogram, QuantileEnd
+from sordino.mechanisms import JointTop, LaplaceHistogram, QuantileEnd, QuantileExponential
 from sordino.privacy.certificate import Part
 from sordino.privacy.cost import Cost
 from sordino.privacy.discrete import Categorical, DiscreteLaplace
@@ -241,4 +241,20 @@ def ends_of_an_interval_at_twice_their_price():
         return release(replace(self, epsilon=2 * self.epsilon), ask, draw)
 
     with patch.object(QuantileEnd, "release", louder):
+        yield
+
+
+POWERED = Conforms(lambda: check_statistic(Question("median"), places=(", by private keys",), sparse=True, power=True))
+
+
+@planted(HAND, POWERED, nothing)
+@contextmanager
+def a_middle_in_groups_at_twice_its_price():
+    """The middle of an interval is drawn at twice the epsilon it is charged for; its ends are not."""
+    release = QuantileExponential.release
+
+    def louder(self, ask, draw):
+        return release(replace(self, epsilon=2 * self.epsilon), ask, draw)
+
+    with patch.object(QuantileExponential, "release", louder):
         yield

@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from sordino.lab import campaign as module
-from sordino.lab.campaign import ERROR, Campaign, main
+from sordino.lab.campaign import ERROR, Campaign, canary_cases, main
 from sordino.lab.case import QUICK, UNKNOWN, AuditCase, Effort, mechanism_cases
 from sordino.mechanisms import Laplace
 
@@ -120,3 +120,12 @@ def test_cases_travel_to_another_process_and_results_are_plain(tmp_path):
     for case in plan.cases[::25]:
         assert pickle.loads(pickle.dumps(case)).id == case.id
     assert json.dumps(module._one(plan.cases[0], QUICK))
+
+
+def test_one_run_is_judged_by_whether_it_sees_twice_the_price():
+    for case in canary_cases():
+        found = case.run(replace(QUICK, canaries=2_000, error=1e-6))
+        assert found["twin"] is True, (case.subject, found)
+        assert found["verdict"] == "consistent"
+    (case, *_) = canary_cases()
+    assert case.run(replace(QUICK, canaries=100, error=1e-6))["verdict"] == "no power"

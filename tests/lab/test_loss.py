@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -102,7 +103,7 @@ def test_many_outcomes_are_told_as_few_without_losing_the_delta():
     assert composed([listed(p, q)], 0.5) == pytest.approx(gaussian_delta(0.5, 0.5), rel=1e-2)
 
 
-DRAWN = {
+DRAWN: dict[Any, Any] = {
     Bernoulli: Bernoulli.of(Fraction(1, 3)),
     UniformInteger: UniformInteger(0, 3),
     Categorical: Categorical((1, 2)),

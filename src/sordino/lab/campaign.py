@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 import sordino
 from sordino.lab.audit_page import write
 from sordino.lab.canary import one_run
-from sordino.lab.case import FULL, QUICK, UNKNOWN, AuditCase, Effort, Found, mechanism_cases
+from sordino.lab.case import FULL, QUICK, UNKNOWN, AuditCase, Effort, Found, mechanism_cases, powered
 from sordino.lab.finding import REFUTED, plain
 from sordino.lab.question_case import question_cases
 from sordino.ledger import Budget
@@ -60,30 +60,33 @@ def canary_cases() -> Iterator[AuditCase]:
         yield AuditCase("one run", name, "1", "a canary row in every key", "one run", partial(_run, release, claim))
 
 
-def _run(release: Callable[[Coins], list[float]], claim: tuple[float, float], effort: Effort) -> Found:
-    found = one_run(release, effort.canaries, claimed=claim, confidence=1 - effort.error)
-    return {"claimed": claim, "found": found.epsilon_lower, "draws": effort.canaries, "verdict": found.verdict}
+def _run(release: Callable[..., list[float]], claim: tuple[float, float], effort: Effort) -> Found:
+    def shown(epsilon: Fraction) -> Found:
+        found = one_run(partial(release, epsilon=epsilon), effort.canaries, claimed=claim, confidence=1 - effort.error)
+        return {"claimed": claim, "found": found.epsilon_lower, "draws": effort.canaries, "verdict": found.verdict}
+
+    return powered(shown(ONE), lambda: shown(2 * ONE))
 
 
-def histogram(included: Coins, mechanism: Any = None) -> list[float]:
+def histogram(included: Coins, mechanism: Any = None, *, epsilon: Fraction = ONE) -> list[float]:
     """Counts of public keys by the mechanism itself, or by a twin of it."""
     keys = tuple(range(len(included)))
-    drawn = (mechanism or LaplaceHistogram(ONE, keys)).release(Held(_tally(included, 0)), draw)
+    drawn = (mechanism or LaplaceHistogram(epsilon, keys)).release(Held(_tally(included, 0)), draw)
     return [drawn[key] for key in keys]
 
 
-def stable(included: Coins) -> list[float]:
+def stable(included: Coins, *, epsilon: Fraction = ONE) -> list[float]:
     """Counts of keys nobody listed."""
-    drawn = StableHistogram(ONE, SMALL).release(Held(_tally(included, FORTY)), draw)
+    drawn = StableHistogram(epsilon, SMALL).release(Held(_tally(included, FORTY)), draw)
     return [drawn.get(key, math.nan) for key in range(len(included))]
 
 
-def grouped(included: Coins) -> list[float]:
+def grouped(included: Coins, *, epsilon: Fraction = ONE) -> list[float]:
     """The whole way: a table, its ledger and engine, one release."""
     names = [f"k{i}" for i in range(len(included))]
     rows = {"key": [name for name, kept in zip(names, included, strict=True) if kept]}
-    with table(rows, keys={"key": names}, budget=Budget(epsilon=1), ledger=":memory:") as people:
-        columns = people.group_by("key").count().release(epsilon=1).to_dict()
+    with table(rows, keys={"key": names}, budget=Budget(epsilon=epsilon), ledger=":memory:") as people:
+        columns = people.group_by("key").count().release(epsilon=epsilon).to_dict()
     found = dict(zip(columns["key"], columns["count"], strict=True))
     return [found[name] for name in names]
 

@@ -14,9 +14,9 @@ from typing import Any
 from sordino.errors import QueryError
 from sordino.lab.auditing import audit
 from sordino.lab.enumeration import exact
-from sordino.lab.finding import CONSISTENT, REFUTED, Checked, CheckedRow, joined, number
-from sordino.lab.pathwise import PathTrace, pathwise, where_from
-from sordino.lab.question import EVERY_KIND, PAIRS, PLACES, Kind, Question, TablePair, declared, sides
+from sordino.lab.finding import CONSISTENT, REFUTED, Checked, CheckedRow, joined, number, where_from
+from sordino.lab.pathwise import PathTrace, pathwise
+from sordino.lab.question import BOTTOM, EVERY_KIND, PAIRS, PLACES, UNDER_TOP, Kind, Question, TablePair, declared, sides
 from sordino.lab.recording import Conversation, bounded
 from sordino.lab.replaying import replay
 from sordino.lab.simulation import outcomes
@@ -38,6 +38,17 @@ USUAL, ROTATED = 9, 17  # pairs of tables of thirty people, or of nobody; up to 
 TIGHT = 1.05  # slack beyond this has a reason, or is a mistake
 DELTA = Fraction(1, 50)
 FILTERED = ", where"
+# where draws are seen best: one row more, or one moved, across the middle of two heaps; for noise of a person in three groups, all of them
+FURTHER = (
+    *(
+        (kind, pair)
+        for pair in PAIRS
+        if pair.values == (BOTTOM, UNDER_TOP)
+        for kind in (*EVERY_KIND[-2:], *EVERY_KIND[:2])
+        if pair.fits(kind)
+    ),
+    *((EVERY_KIND[4], pair) for pair in PAIRS if pair.everywhere),
+)
 PLACE_NAMES = ("", FILTERED, ", by public keys", ", by private keys")
 
 
@@ -49,8 +60,13 @@ def check_mechanism(mechanism: Any, *, sampled: bool = True, trials: int = TRIAL
     """
     if isinstance(mechanism, type):
         made: Any = mechanism
+        if not callable(getattr(made, "examples", None)):
+            raise QueryError("SRD-103", f"{made.__name__} has no examples().", "Give an instance, or a class whose examples() are checked.")
         how: dict[str, Any] = {"sampled": sampled, "trials": trials, "confidence": confidence}
         return joined(mechanism.__name__, (check_mechanism(example, **how) for example in made.examples()))
+    if not (callable(getattr(mechanism, "certificate", None)) and callable(getattr(mechanism, "release", None))):
+        what = f"{type(mechanism).__name__} is no mechanism: it has no certificate() or no release()."
+        raise QueryError("SRD-103", what, "Give a mechanism, or its class with examples(); statistics go to check_statistic.")
     subject = where_from(mechanism)
     certificate = mechanism.certificate()
     rows = [_certificate(certificate, subject)]
@@ -200,6 +216,7 @@ def check_statistic(
     sparse: bool = False,
     places: Sequence[str] = PLACE_NAMES,
     world: World | None = None,
+    power: bool = False,
 ) -> Checked:
     """Does every release of a statistic draw no more than it is charged for, whoever comes, goes or changes?
 
@@ -207,24 +224,32 @@ def check_statistic(
     of your own; columns it reads are made up, with incomes of up to a million. Every way it can be answered is traced alone, after a
     condition, by public and by private keys, between people of 1 or 3 rows in 1 to 3 groups and between rows, under both relations, on
     tables with ties, with everything at the bounds, with strange values and with nobody. `thorough` takes all combinations, `sparse` half
-    of the kinds of tables, and a third where there are groups.
+    of the kinds of tables, and a third where there are groups. With `power` more tables are taken, in every place and way, until whoever
+    draws would be seen to draw twice for one price; whom no table shows is named in `blind`.
     """
     asked, extra, label = _asking(statistic)
     propose = statistic.propose if isinstance(statistic, Question) and propose is None else propose
     rows: list[CheckedRow] = []
+    blind: list[str] = []
     with ExitStack() as stack:
         opened = world or stack.enter_context(World(extra))
         for place in places:
             for turn, way in enumerate(_ways(asked, place, opened, (epsilon, delta), propose)):
                 stride = 7 if turn else 5 if place == FILTERED else (3 if place else 2) if sparse else 1
-                for kind, pair in covered(turn + len(label), thorough=thorough, stride=stride):
+                subject = f"{label}{place}{f', {way}' if way else ''}"
+                seen: dict[str, bool] = {}
+                walks = list(covered(turn + len(label), thorough=thorough, stride=stride))
+                for walked, (kind, pair) in enumerate([*walks, *(FURTHER if power else ())]):
+                    if walked >= len(walks) and all(seen.values()):
+                        break
                     found = opened.trace(_placed(asked, place, way, propose), kind, pair, (epsilon, delta))
                     if found is not None:
-                        subject = f"{label}{place}{f', {way}' if way else ''}"
                         rows.append(traced(found, subject, f"{kind.name}: {pair.name}"))
+                        seen |= {name: noticed or seen.get(name, False) for name, noticed in found.noticed.items()} if power else {}
+                blind += [f"{subject}: {name}" for name, noticed in seen.items() if not noticed]
     if not rows:
         raise QueryError("SRD-105", f"{label} cannot be asked of the tables of people.", "Give a function of a table that asks a question.")
-    return Checked(label, tuple(rows))
+    return Checked(label, tuple(rows), blind=tuple(blind))
 
 
 Asked = Callable[[Any], Query]

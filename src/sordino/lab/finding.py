@@ -9,24 +9,29 @@ Quadrature of worst pairs: the certificates of a mechanism or of a table's quest
 
 from __future__ import annotations
 
+import inspect
 import json
 import math
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from html import escape
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+import sordino
 from sordino.errors import QueryError
 from sordino.pictures import Picture, lines
 from sordino.privacy.certificate import Certificate, Verdict
 from sordino.session.query import Query
+from sordino.statistics.custom import Custom
 
 __all__ = [
     "CONSISTENT", "REFUTED", "Certification", "Checked", "CheckedRow", "Finding", "as_claim", "as_confidence", "as_level", "certify",
-    "exit_code", "lower", "upper",
+    "exit_code", "lower", "upper", "where_from",
 ]  # fmt: skip
 
 CONSISTENT, REFUTED = "consistent", "refuted"
@@ -153,6 +158,7 @@ class Checked:
     subject: str
     rows: tuple[CheckedRow, ...]
     confidence: float = 1.0
+    blind: tuple[str, ...] = ()  # whose draws could be made twice for one price without being seen; only where that was asked for
 
     @property
     def ok(self) -> bool:
@@ -181,7 +187,7 @@ class Checked:
             raise AssertionError(repr(self))
 
     def __add__(self, other: Checked) -> Checked:
-        return Checked(self.subject, (*self.rows, *other.rows), min(self.confidence, other.confidence))
+        return Checked(self.subject, (*self.rows, *other.rows), min(self.confidence, other.confidence), self.blind + other.blind)
 
     def __repr__(self) -> str:
         if not self.rows:
@@ -191,7 +197,8 @@ class Checked:
             f"{self.subject}: {self.verdict}, {len(self.rows):,} checks, {len(self.wrong):,} refuted; of a price at most {most} was found"
         )
         said = [f"  {row.why or row.verdict}, between {row.pair} ({row.subject}, {row.method})" for row in self.wrong[:SHOWN]]
-        return "\n".join([head, *said, *([f"  and {len(self.wrong) - SHOWN:,} more"] if len(self.wrong) > SHOWN else [])])
+        unseen = [f"  twice the price would not be seen: {name}" for name in self.blind]
+        return "\n".join([head, *said, *([f"  and {len(self.wrong) - SHOWN:,} more"] if len(self.wrong) > SHOWN else []), *unseen])
 
     def _repr_html_(self) -> str:
         body = "".join(_html([getattr(row, name) for name in HEAD]) for row in (*self.wrong, *(r for r in self.rows if r.ok)))
@@ -213,6 +220,24 @@ def joined(subject: str, found: Iterable[Checked]) -> Checked:
     if not reports:
         raise QueryError("SRD-105", f"there is nothing to check about {subject}.", "Give examples() or neighbours.")
     return Checked(subject, tuple(row for report in reports for row in report.rows), min(report.confidence for report in reports))
+
+
+def where_from(thing: Any) -> str:
+    """The file and the name of what something was made by; of a statistic of one's own those of its function come first."""
+    if thing is None:
+        return "nobody"
+    if isinstance(custom := getattr(thing, "custom", None), Custom):
+        return f"{_filed(custom.function)}, by {_filed(type(thing))}"
+    return _filed(thing if isinstance(thing, type) else type(thing))
+
+
+def _filed(made: Any) -> str:
+    name = str(getattr(made, "__qualname__", type(made).__qualname__))
+    with suppress(OSError, TypeError):
+        file = Path(inspect.getfile(made))
+        root = Path(sordino.__file__).parent
+        return f"src/sordino/{file.relative_to(root)} {name}" if file.is_relative_to(root) else f"{file.name} {name}"
+    return name
 
 
 def number(value: float) -> str:

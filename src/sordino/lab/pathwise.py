@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 import queue
 import sys
 import threading
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from pathlib import Path
 from typing import Any
 
-import sordino
 from sordino.errors import QueryError
+from sordino.lab.finding import where_from
 from sordino.lab.loss import PathLoss, between, composed
 from sordino.lab.recording import seen
 from sordino.lab.told import Told, told
@@ -22,7 +19,7 @@ from sordino.privacy.cost import Cost
 from sordino.privacy.discrete import Categorical, UniformInteger
 from sordino.summaries import Ask, Draw
 
-__all__ = ["PathCharge", "PathTrace", "Share", "pathwise", "where_from"]
+__all__ = ["PathCharge", "PathTrace", "Share", "pathwise"]
 
 ROUNDING = 1e-6  # relative, of losses and of what integrals over a net may be off
 COMPOSED = 1e-3  # relative, of a delta that several draws have together
@@ -58,6 +55,9 @@ class Share:
     kind: str
     loss: PathLoss
     who: str
+    by: str = ""  # its mechanism, of several a statistic may draw from
+
+    name = property(lambda self: f"{self.who}, {self.by}")
 
 
 @dataclass(frozen=True)
@@ -133,6 +133,13 @@ class PathTrace:
             return math.inf
         return max((found / paid if paid else math.inf for kind, (found, paid) in self.amounts.items() if kind != "rho"), default=0.0)
 
+    @property
+    def noticed(self) -> dict[str, bool]:
+        """By who drew, whether the charge would not cover these draws made twice (Gaussian ones at twice mu) and everybody else's once."""
+        own = {one.name: tuple(share for share in self.shares if share.name == one.name) for one in self.shares}
+        told = {name: self.shares + mine * (3 if mine[0].kind == "mu^2" else 1) for name, mine in own.items()}
+        return {name: bool(replace(self, shares=shares).wrong) for name, shares in told.items()}
+
     def said(self) -> str:
         """One sentence: what was found, what was charged, and who drew it."""
         kind = self.wrong
@@ -189,8 +196,13 @@ class _Scene:
     rule: Told
     kind: str
     who: str
+    by: str
     frames: tuple[Any, Any]
     turns: list[tuple[Any, Any]] = field(default_factory=list)
+
+    @property
+    def share(self) -> Share:
+        return Share(self.kind, self.rule.loss(self.turns), self.who, self.by)
 
 
 class _Walk:
@@ -203,7 +215,7 @@ class _Walk:
         self.broken: Exception | None = None
 
     def shares(self) -> list[Share]:
-        return [Share(item.kind, item.rule.loss(item.turns), item.who) if isinstance(item, _Scene) else item for item in self.drawn]
+        return [item.share if isinstance(item, _Scene) else item for item in self.drawn]
 
     def run(self, one: tuple[Any, Ask], other: tuple[Any, Ask]) -> str:
         laws: queue.Queue[Any] = queue.Queue()
@@ -265,7 +277,7 @@ class _Walk:
                 return self._pinned(scene, law, beside)
             rule = told(here.mechanism, here.ask, there.ask)
             if rule is not None:
-                begun = _Scene(rule, _kind(here.mechanism, None), here.who, (here.frame, there.frame))
+                begun = _Scene(rule, _kind(here.mechanism, None), here.who, here.by, (here.frame, there.frame))
                 self.drawn.append(begun)
                 return self._pinned(begun, law, beside)
         if self.inside is not None and isinstance(law, UniformInteger):
@@ -276,7 +288,7 @@ class _Walk:
             loss = between(law, beside)
         except QueryError as error:
             raise _Apart(f"{error.what} ({here.who})") from None
-        self.drawn.append(Share(_kind(here.mechanism, loss), loss, here.who))
+        self.drawn.append(Share(_kind(here.mechanism, loss), loss, here.who, here.by))
         if isinstance(law, Categorical) and law.cells is not None and beside.cells is not None:
             return self._cell(law, beside, loss)
         return _outcome(law, loss), _outcome(law, loss)
@@ -342,6 +354,7 @@ class _Speaker:
     ask: Any
     frame: Any
     who: str
+    by: str
 
 
 def _speaking(frame: Any) -> _Speaker:
@@ -358,20 +371,13 @@ def _speaking(frame: Any) -> _Speaker:
             elif hasattr(kind, "parts") and step is None:
                 step = speaker
         frame = frame.f_back
-    return _Speaker(mechanism, ask, found, where_from(step if step is not None else mechanism))
-
-
-def where_from(thing: Any) -> str:
-    """The file and the name of what something was made by."""
-    if thing is None:
-        return "nobody"
-    kind = thing if isinstance(thing, type) else type(thing)
-    with suppress(OSError, TypeError):
-        file = Path(inspect.getfile(kind))
-        root = Path(sordino.__file__).parent
-        name = f"src/sordino/{file.relative_to(root)}" if file.is_relative_to(root) else file.name
-        return f"{name} {kind.__qualname__}"
-    return kind.__qualname__
+    return _Speaker(
+        mechanism,
+        ask,
+        found,
+        where_from(step if step is not None else mechanism),
+        "a law" if mechanism is None else type(mechanism).__name__,
+    )
 
 
 def _kind(mechanism: Any, loss: PathLoss | None) -> str:
