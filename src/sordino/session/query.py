@@ -16,7 +16,6 @@ from sordino.errors import QueryError, SordinoError, builds
 from sordino.ledger import Asked, AskedLimits, Membership
 from sordino.ledger.record import as_text
 from sordino.pictures import Picture, chain
-from sordino.plan.arrangement import Arrangement
 from sordino.plan.query_plan import Labels, labels_of, unlisted
 from sordino.plan.query_plan import QueryPlan as Question
 from sordino.plan.recall import context, question, recall_key
@@ -43,6 +42,7 @@ from sordino.statistics.port import LEVEL, Shape
 from sordino.statistics.row_count import PredicateCounts, Present
 
 if TYPE_CHECKING:
+    from sordino.plan.arrangement import Arrangement
     from sordino.session.table import Table
 
 __all__ = ["Query"]
