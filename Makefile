@@ -51,7 +51,7 @@ audit: $(STAMP)  ## every mechanism and question against hostile neighbours, eve
 	@$(BIN)/python bench/coverage.py --write --strangers 3
 	@SORDINO_AUDIT=full $(BIN)/python -m pytest tests/lab/test_conformance.py tests/lab/test_planted.py tests/models/test_privacy.py tests/session/test_replay.py tests/browser/test_course.py -n 2
 
-bench: $(STAMP)  ## speed and accuracy as ratios, and the peers beside us; an hour, and up to four more the first time
+bench: $(STAMP)  ## speed and accuracy as ratios, and the peers beside us; two hours, and up to four more the first time
 	@$(BIN)/python bench/everything.py
 
 soak: $(STAMP)  ## the ledger under thousands of kills

@@ -53,6 +53,14 @@ def test_importing_the_package_loads_no_heavy_library():
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
 
 
+def test_a_count_from_a_cold_process_loads_no_reader_of_sql_and_no_numerics_it_does_not_need():
+    heavy = "sqlglot scipy mpmath rich typer pandas pyarrow polars sklearn fastapi"
+    count = "sd.table({'x': [1, 2] * 50}, columns={'x': 'int'}, budget=sd.Budget(epsilon=9), ledger=':memory:').count().release(epsilon=1)"
+    code = f"import sys, sordino as sd; print(len({count}.to_dict())); print([m for m in {heavy.split()!r} if m in sys.modules])"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.splitlines()
+    assert said[1] == "[]"
+
+
 def test_no_module_is_named_like_a_public_function_of_its_package():
     for room in (sd, sd.mechanisms, sd.sensitivity, sd.privacy, sd.lab, sd.course, statistics):
         files = {path.stem for folder in room.__path__ for path in Path(folder).iterdir()}

@@ -52,14 +52,21 @@ def peers(result: dict[str, Any] | None) -> str:
         lines += [_line(row) for row in fitting[-1:]]
     behind = sorted((row for row in compared if row["verdict"] == "lost"), key=_factor, reverse=True)
     worst = f" The widest: {behind[0]['task']}, {behind[0]['measure']}." if behind else ""
-    said = f"A peer is ahead, beyond chance, in {len(behind)} of {len(compared)} rows.{worst}"
+    rule = "± is one standard error. A peer is ahead by more than two of the difference, or by a tenth where it was measured once,"
+    said = f"{rule} in {len(behind)} of {len(compared)} rows.{worst}"
     return "\n".join([*lines, "", f"{said} All of them, losses first: [benchmarks](docs/benchmarks.md)."])
 
 
 def _line(row: dict[str, Any]) -> str:
     name = _best(row)
     unit = f", {row['unit']}" if row["unit"] in ("s", "MB", "keys") and row["measure"].partition(",")[0].split()[0] != row["unit"] else ""
-    return f"| {row['task']}: {row['measure']}{unit} | {_number(row['values']['sordino'])} | {name}: {_number(row['values'][name])} |"
+    return f"| {row['task']}: {row['measure']}{unit} | {_figure(row, 'sordino')} | {name}: {_figure(row, name)} |"
+
+
+def _figure(row: dict[str, Any], name: str) -> str:
+    """A figure, and one standard error where it is of many releases."""
+    value, error = row["values"][name], row.get("errors", {}).get(name)
+    return _number(value) if error is None else f"{_number(value)} ± {_number(float(f'{error:.2g}'))}"
 
 
 def _best(row: dict[str, Any]) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from diffprivlib import tools
 from diffprivlib.mechanisms import Gaussian, Laplace
 from diffprivlib.models import LinearRegression, LogisticRegression
-from work import DELTA, EPSILONS, RICH, repeated, serve, timed
+from work import DELTA, EPSILONS, FEW, RICH, drawn, repeated, serve, timed
 
 ENDS = (0, 1e6)
 
@@ -37,13 +37,13 @@ def outliers(folder: Path, *, draws: int, seconds: float) -> Any:
     return repeated(questions, draws, seconds)
 
 
-def regression(folder: Path, *, tables: int) -> Any:
+def regression(folder: Path, *, tables: int, draws: int, seconds: float) -> Any:
     xs, ys = np.load(folder / "synthetic_x.npy"), np.load(folder / "synthetic_y.npy")
 
     def fit(epsilon: float, i: int) -> Any:
         return LinearRegression(epsilon=epsilon, bounds_X=(-1, 1), bounds_y=(-1, 1)).fit(xs[i], ys[i]).coef_.tolist()
 
-    return {str(e): [fit(e, i) for i in range(tables)] for e in EPSILONS}
+    return {str(e): drawn(lambda i, e=e: fit(e, i % tables), draws, seconds) for e in EPSILONS}
 
 
 def slope(folder: Path, *, draws: int, seconds: float) -> Any:
@@ -52,13 +52,15 @@ def slope(folder: Path, *, draws: int, seconds: float) -> Any:
     return repeated({"slope": fit}, draws, seconds)
 
 
-def logistic(folder: Path, *, splits: int) -> Any:
-    found = []
-    for split in range(splits):
-        part = np.load(folder / f"digits{split}.npz")
+def logistic(folder: Path, *, splits: int, draws: int, seconds: float) -> Any:
+    parts = [dict(np.load(folder / f"digits{split}.npz")) for split in range(splits)]
+
+    def told(i: int) -> Any:
+        part = parts[i % splits]
         model = LogisticRegression(epsilon=1.0, data_norm=16 * np.sqrt(64), max_iter=1_000).fit(part["x"], part["y"])
-        found.append(model.predict(part["held"]).tolist())
-    return found
+        return model.predict(part["held"]).tolist()
+
+    return drawn(told, draws, seconds, FEW)
 
 
 def noise(folder: Path, *, count: int) -> Any:

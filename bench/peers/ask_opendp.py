@@ -9,7 +9,7 @@ import numpy as np
 import opendp.prelude as dp
 import polars as pl
 from opendp.extras.sklearn.linear_model import _make_private_theil_sen
-from work import DELTA, RICH, repeated, serve, shown, timed
+from work import DELTA, FEW, RICH, drawn, repeated, serve, shown, timed
 
 dp.enable_features("contrib", "honest-but-curious")
 MOST = 1_000_000
@@ -80,7 +80,7 @@ def outliers(folder: Path, *, draws: int, seconds: float) -> Any:
     return repeated({"mean": lambda e: total(e, x) / count(e, x), "median": lambda e: middle(e, fine) / 10}, draws, seconds)
 
 
-def keys(folder: Path, *, draws: int) -> Any:
+def keys(folder: Path, *, draws: int, seconds: float) -> Any:
     frame = pl.LazyFrame({"key": np.load(folder / "keys.npy")})
 
     def once() -> Any:
@@ -93,7 +93,7 @@ def keys(folder: Path, *, draws: int) -> Any:
         found = context.query().group_by("key").agg(dp.len()).release().collect()
         return shown(found.iter_rows())
 
-    return [once() for _ in range(draws)]
+    return drawn(lambda _: once(), draws, seconds, FEW)
 
 
 def slope(folder: Path, *, draws: int, seconds: float) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pipeline_dp as pdp
-from work import DELTA, RICH, repeated, serve, shown, timed
+from work import DELTA, FEW, RICH, drawn, repeated, serve, shown, timed
 
 BY = pdp.DataExtractors(privacy_id_extractor=lambda r: r[0], partition_extractor=lambda r: r[1], value_extractor=lambda r: r[2])
 
@@ -52,9 +52,10 @@ def outliers(folder: Path, *, draws: int, seconds: float) -> Any:
     return repeated({"mean": lambda e: one(rows, e, [pdp.Metrics.MEAN], 1e4)[0]}, draws, seconds)
 
 
-def keys(folder: Path, *, draws: int) -> Any:
+def keys(folder: Path, *, draws: int, seconds: float) -> Any:
     rows = [(i, key, 0.0) for i, key in enumerate(np.load(folder / "keys.npy").tolist())]
-    return [shown((k, v[0]) for k, v in released(rows, 1.0, [pdp.Metrics.COUNT], None, delta=DELTA)) for _ in range(draws)]
+    count = [pdp.Metrics.COUNT]
+    return drawn(lambda _: shown((k, v[0]) for k, v in released(rows, 1.0, count, None, delta=DELTA)), draws, seconds, FEW)
 
 
 def groups(folder: Path, *, file: str, rows: int) -> Any:

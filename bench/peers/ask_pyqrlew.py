@@ -9,7 +9,7 @@ import duckdb
 import numpy as np
 import sqlalchemy as sa
 from pyqrlew import Dataset, Dialect
-from work import DELTA, RICH, repeated, serve, shown, timed
+from work import DELTA, FEW, RICH, drawn, repeated, serve, shown, timed
 
 
 def dataset(columns: dict[str, str], rows: int, ranges: dict[str, tuple[float, float]]) -> Any:
@@ -63,14 +63,14 @@ def outliers(folder: Path, *, draws: int, seconds: float) -> Any:
     return numbers(np.load(folder / "outliers.npy"), {"mean": "SELECT AVG(v) AS x FROM s.t"}, 1e4, draws, seconds)
 
 
-def keys(folder: Path, *, draws: int) -> Any:
+def keys(folder: Path, *, draws: int, seconds: float) -> Any:
     x = np.load(folder / "keys.npy")
     of = dataset({"person": "integer", "key": "integer"}, len(x), {"key": (0, 99_999)})
     connection = duckdb.connect()
     connection.register("rows", {"person": np.arange(len(x)), "key": x})
     connection.execute("CREATE SCHEMA s; CREATE TABLE s.t AS SELECT * FROM rows")
     text = "SELECT key, COUNT(person) AS n FROM s.t GROUP BY key"
-    return [shown(connection.execute(rewritten(of, text, 1.0, 1.0)).fetchall()) for _ in range(draws)]
+    return drawn(lambda _: shown(connection.execute(rewritten(of, text, 1.0, 1.0)).fetchall()), draws, seconds, FEW)
 
 
 def groups(folder: Path, *, file: str, rows: int) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import snsql
 from snsql import Privacy
-from work import DELTA, RICH, repeated, serve, shown, timed
+from work import DELTA, FEW, RICH, drawn, repeated, serve, shown, timed
 
 
 def described(rows: int, *, row_privacy: bool, max_ids: int = 1, **columns: Any) -> dict[str, Any]:
@@ -42,7 +42,7 @@ def outliers(folder: Path, *, draws: int, seconds: float) -> Any:
     return numbers(np.load(folder / "outliers.npy"), {"mean": ("AVG(v)", 2)}, 1e4, draws, seconds)
 
 
-def keys(folder: Path, *, draws: int) -> Any:
+def keys(folder: Path, *, draws: int, seconds: float) -> Any:
     x = np.load(folder / "keys.npy")
     frame = pd.DataFrame({"person": np.arange(len(x)), "key": [f"k{i}" for i in x]})
     meta = described(len(x), row_privacy=False, person={"type": "int", "private_id": True}, key={"type": "string"})
@@ -51,7 +51,7 @@ def keys(folder: Path, *, draws: int) -> Any:
         found = reader(frame, meta, 1.0).execute("SELECT key, COUNT(DISTINCT person) AS n FROM s.t GROUP BY key")
         return shown((key[1:], n) for key, n in found[1:])
 
-    return [once() for _ in range(draws)]
+    return drawn(lambda _: once(), draws, seconds, FEW)
 
 
 def groups(folder: Path, *, file: str, rows: int) -> Any:

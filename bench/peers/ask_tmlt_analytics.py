@@ -22,7 +22,7 @@ from tmlt.analytics import (
     QueryBuilder,
     Session,
 )
-from work import DELTA, RICH, repeated, serve, shown, timed
+from work import DELTA, FEW, RICH, drawn, repeated, serve, shown, timed
 
 
 def running() -> Any:
@@ -83,17 +83,18 @@ def outliers(folder: Path, *, draws: int, seconds: float) -> Any:
     return numbers(opened, questions, draws, seconds)
 
 
-def keys(folder: Path, *, draws: int) -> Any:
+def keys(folder: Path, *, draws: int, seconds: float) -> Any:
     """Half of epsilon for the keys, half for their counts."""
     frame = running().createDataFrame([(int(k),) for k in np.load(folder / "keys.npy")], ["key"]).cache()
-    found = []
-    for _ in range(draws):
+
+    def once(_: int) -> dict[str, float]:
         opened = session(frame, AddOneRow(), ApproxDPBudget(1.0, DELTA))
         shown_keys = opened.evaluate(QueryBuilder("t").get_groups(["key"]), ApproxDPBudget(0.5, DELTA)).toPandas()
         public = KeySet.from_dict({"key": [int(k) for k in shown_keys["key"]]})
         counts = opened.evaluate(QueryBuilder("t").groupby(public).count(), ApproxDPBudget(0.5, 0.0)).toPandas()
-        found.append(shown(zip(counts["key"], counts["count"], strict=True)))
-    return found
+        return shown(zip(counts["key"], counts["count"], strict=True))
+
+    return drawn(once, draws, seconds, FEW)
 
 
 def groups(folder: Path, *, file: str, rows: int) -> Any:

@@ -61,9 +61,10 @@ def python_of(name: str, build: Path) -> Path:
 
 
 def ourselves() -> Peer:
-    """This package as a user installs it: from its source, not editable. The pin names what decides its size."""
-    pin = hashlib.sha256((ROOT / "pyproject.toml").read_bytes()).hexdigest()[:12]
-    return Peer("sordino", "sordino", (f"sordino of {pin}",))
+    """This package as a user installs it: from its source, not editable. The pin is of all of it, so that no older one is asked."""
+    files = [ROOT / "pyproject.toml", *sorted((ROOT / "src").rglob("*.py"))]
+    pin = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:12]
+    return Peer("sordino", "sordino", (f"sordino of {pin}",), ("scikit-learn",))
 
 
 def install(peer: Peer, build: Path) -> Installed:

@@ -6,6 +6,8 @@ import math
 from pathlib import Path
 from typing import Any
 
+from figure import BEYOND, CLOCK, FAR, follows, verdict
+
 from sordino.pictures import Picture, bars
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
@@ -25,31 +27,12 @@ REMARKS = {
     "dp-accounting": "Composition only.",
     "sordino": "Called as a user calls it: `sd.table(...).mean(...).release(epsilon=...)`, a charge in a ledger each time. Add/remove "
     "unless another relation is named; regressions and unknown keys with delta 1e-6, the slope and all else with delta 0. Its import loads "
-    "nothing heavy; the cold start is the figure to compare.",
+    "nothing heavy and its rooms are loaded before a clock starts; the cold start is the figure to compare.",
 }
 
 
-def blur(row: dict[str, Any], best: str) -> float:
-    """How far two equal figures lie apart by chance, as a share: two standard errors of medians of exponential errors, or a tenth."""
-    draws = row.get("draws", {})
-    return 2 * math.sqrt(1 / draws["sordino"] + 1 / draws[best]) / math.log(2) if best in draws and "sordino" in draws else 0.1
-
-
-def verdict(row: dict[str, Any]) -> tuple[str, str, float]:
-    """Lost, tied or won against the best peer, its name, and by what factor the better one is better."""
-    own, others = row["values"].get("sordino"), {name: value for name, value in row["values"].items() if name != "sordino"}
-    if own is None or not others:
-        return "alone", "", 1.0
-    best = (min if row["lower_is_better"] else max)(others, key=lambda name: others[name])
-    ours, theirs = (own, others[best]) if row["lower_is_better"] else (others[best], own)
-    if ours == theirs:
-        return "tied", best, 1.0
-    factor = max(ours, theirs) / min(ours, theirs) if min(ours, theirs) > 0 else math.inf
-    return ("tied" if factor <= 1 + blur(row, best) else "lost" if ours > theirs else "won"), best, factor
-
-
 def summary(result: dict[str, Any]) -> str:
-    verdicts = [verdict(row)[0] for row in result["rows"]]
+    verdicts = [verdict(row).kind for row in result["rows"]]
     return ", ".join(f"{verdicts.count(kind)} {kind}" for kind in ("lost", "tied", "won", "alone")) + f" of {len(verdicts)} rows"
 
 
@@ -69,7 +52,8 @@ def text(result: dict[str, Any]) -> str:
     """The page: losses, versions, and all rows under their headings."""
     rows, versions = result["rows"], result["versions"]
     drawn = pictures(result)
-    draws = [count for row in rows for count in row.get("draws", {}).values()] or [1]
+    known = [row for row in rows if "law" in row]
+    missed = [row for row in known if not follows(row)]
     lines = [
         "# Benchmarks: the peers beside us",
         "",
@@ -81,22 +65,34 @@ def text(result: dict[str, Any]) -> str:
         "```",
         "",
         f"One run took {result['minutes']:.0f} minutes on {result['made']}.",
-        f"Errors are medians of {min(draws)} to {max(draws)} releases; slow packages have fewer. A row counts as lost or won when the best",
-        "peer is better or worse by more than two standard errors of such medians; figures of a clock, by more than a tenth.",
-        "An environment that was there already keeps the time its install took then.",
         "",
         f"**{summary(result)}.**",
+        "",
+        f"Every error is of {result['draws']:,} releases of a question at a price, or of as many as a package made in",
+        f"{result['seconds']:.0f} seconds (keys and logistic regressions: three times that); where they were fewer, their number stands in",
+        "parentheses. ± is one standard error, of a median that of its bootstrap. Counts are whole numbers, and a median of whole numbers",
+        "is one too, so theirs are mean absolute errors.",
+        "",
+        f"* **Lost**: some peer is better by more than {BEYOND:g} standard errors of the difference. **Won**: we are better by as much",
+        "  than each peer. **Tied**: all else. Two packages that draw from the same law differ so far by chance once in twenty-two times.",
+        f"* Figures without ± were measured once, on a clock, in memory or on a disk: {CLOCK - 1:.0%} decides, and how steady a machine",
+        "  is. An environment that was there already keeps the time its install took then.",
+        "* The law says: the figure of the law we claim to draw from, by the textbook's formula where there is a closed one.",
+        f"  {len(known) - len(missed)} of our {len(known)} figures lie within {FAR:g} standard errors of it"
+        + ("; the others say MISSED." if missed else "."),
         "",
         "## Where a peer is better",
         "",
     ]
-    judged = [(row, *verdict(row)) for row in rows]
-    lost = sorted(((row, best, factor) for row, kind, best, factor in judged if kind == "lost"), key=lambda each: -each[2])
-    lines += ["| | measure | best peer | sordino | times better |", "|---|---|---|---:|---:|"] if lost else ["Nowhere in this run."]
-    for row, best, factor in lost:
-        own, theirs = row["values"]["sordino"], row["values"][best]
+    judged = [(row, verdict(row)) for row in rows]
+    lost = sorted(((row, of) for row, of in judged if of.kind == "lost"), key=lambda each: -each[1].factor)
+    head = ["| | measure | peer | sordino | times better | standard errors apart |", "|---|---|---|---:|---:|---:|"]
+    lines += head if lost else ["Nowhere in this run."]
+    for row, of in lost:
         unit = f" ({row['unit']})" if row["unit"] else ""
-        lines.append(f"| {row['task']} | {row['measure']}{unit} | {best}: {number(theirs)} | {number(own)} | {factor:.2g} |")
+        apart = "" if of.apart is None else f"{of.apart:.1f}"
+        what = f"| {row['task']} | {row['measure']}{unit} | {of.rival}: {shown(row, of.rival)} | {shown(row, 'sordino')} |"
+        lines.append(f"{what} {of.factor:.2g} | {apart} |")
     lines += ["", "## What was compared", "", "| package | version | how it was asked |", "|---|---|---|"]
     lines += [f"| {name} | {version} | {REMARKS.get(name, '')} |" for name, version in versions.items()]
     for name, why in result["not installed"].items():
@@ -105,13 +101,14 @@ def text(result: dict[str, Any]) -> str:
     names = list(versions)
     for part, tasks in _parts(rows).items():
         used = [name for name in names if any(name in row["values"] for row in tasks)]
-        lines += [f"### {part}", "", f"| | measure | {' | '.join(used)} |", f"|---|---|{'---:|' * len(used)}"]
+        law = any("law" in row for row in tasks)
+        columns = [used[0], *(["the law says"] if law else []), *used[1:]]
+        lines += [f"### {part}", "", f"| | measure | {' | '.join(columns)} |", f"|---|---|{'---:|' * len(columns)}"]
         for row in tasks:
-            pick = min if row["lower_is_better"] else max
-            top = pick(row["values"].values())
-            cells = [_cell(row["values"].get(name), top) for name in used]
+            cells = [_cell(row, name, result["draws"]) for name in used]
+            said = [number(row["law"]) if "law" in row else ""] if law else []
             unit = f", {row['unit']}" if row["unit"] in ("s", "MB", "1/s") else ""
-            lines.append(f"| {row['task']} | {row['measure']}{unit} | {' | '.join(cells)} |")
+            lines.append(f"| {row['task']} | {row['measure']}{unit} | {' | '.join([cells[0], *said, *cells[1:]])} |")
         lines.append("")
         file = PICTURES[part][2] if part in PICTURES else ""
         if file in drawn:
@@ -121,10 +118,29 @@ def text(result: dict[str, Any]) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _cell(value: float | None, top: float) -> str:
-    if value is None:
+def shown(row: dict[str, Any], name: str) -> str:
+    """A figure, with its standard error where there is one, at the same power of ten."""
+    value, error = row["values"][name], row.get("errors", {}).get(name)
+    if error is None:
+        return number(value)
+    if value and (abs(value) >= 1e6 or abs(value) < 1e-3):
+        power = math.floor(math.log10(abs(value)))
+        return f"({value / 10**power:.2f} ± {_two_digits(error / 10**power)})e{power}"
+    return f"{number(value)} ± {_two_digits(error)}"
+
+
+def _two_digits(error: float) -> str:
+    rounded = float(f"{error:.2g}")
+    return f"{rounded:,.{max(0, 1 - math.floor(math.log10(rounded)))}f}" if rounded else "0"
+
+
+def _cell(row: dict[str, Any], name: str, draws: int) -> str:
+    if name not in row["values"]:
         return ""
-    return f"**{number(value)}**" if value == top else number(value)
+    top = (min if row["lower_is_better"] else max)(row["values"].values())
+    text = f"**{shown(row, name)}**" if row["values"][name] == top else shown(row, name)
+    few = row.get("draws", {}).get(name, draws)
+    return text + (f" ({few:,})" if few < draws else "") + (" MISSED" if name == "sordino" and not follows(row) else "")
 
 
 def _parts(rows: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:

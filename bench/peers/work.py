@@ -18,7 +18,9 @@ from typing import Any
 
 EPSILONS = (0.1, 0.5, 1.0)
 DELTA = 1e-6
-FEWEST = 20  # releases behind a median; of five, the luckiest package wins
+FEWEST = 20  # releases behind a median: of five, neither it nor its standard error says much
+FEW = 5  # releases behind a mean
+LONGER = 2  # times the seconds, until there are so many
 RICH = 40_000  # the count is of incomes of at least this much: some packages cut a count of all rows at their number
 Task = Callable[..., Any]
 
@@ -33,25 +35,27 @@ def serve(tasks: Mapping[str, Task]) -> None:
 def repeated(
     questions: Mapping[str, Callable[[float], Any]], draws: int, seconds: float, epsilons: Sequence[float] = EPSILONS
 ) -> dict[str, Any]:
-    """Releases of every question at every epsilon; a slow one has fewer, a failing one says what it said.
+    """Releases of every question at every epsilon, so many or as many as the seconds allow each; a failing one says what it said."""
+    return {
+        name: {str(epsilon): drawn(lambda _, ask=ask, epsilon=epsilon: float(ask(epsilon)), draws, seconds) for epsilon in epsilons}
+        for name, ask in questions.items()
+    }
 
-    The first release of each may build what the others use again, so its time is not counted.
+
+def drawn(ask: Callable[[int], Any], draws: int, seconds: float, least: int = FEWEST) -> list[Any] | str:
+    """`ask(0), ask(1), ...` until there are enough or the time is over, which is longer for the first few; or why there are none.
+
+    The first may build what the others use again, so its time is not counted.
     """
-    found: dict[str, Any] = {}
-    last = time.perf_counter() + 3 * seconds
-    for name, ask in questions.items():
-        found[name] = {}
-        for epsilon in epsilons:
-            least = min(FEWEST, draws)
-            try:
-                values = [float(ask(epsilon))]
-                end = time.perf_counter() + seconds / len(questions) / len(epsilons)
-                while len(values) < draws and time.perf_counter() < (end if len(values) >= least else last):
-                    values.append(float(ask(epsilon)))
-                found[name][str(epsilon)] = values if len(values) >= least else f"only {len(values)} releases in the time there was"
-            except Exception as error:
-                found[name][str(epsilon)] = reason(error)
-    return found
+    least = min(least, draws)
+    try:
+        found = [ask(0)]
+        start = time.perf_counter()
+        while len(found) < draws and time.perf_counter() - start < (seconds if len(found) >= least else LONGER * seconds):
+            found.append(ask(len(found)))
+    except Exception as error:
+        return reason(error)
+    return found if len(found) >= least else f"only {len(found)} releases in the time there was"
 
 
 def reason(error: BaseException) -> str:

@@ -1,7 +1,9 @@
 """Filters that say the same have one form; a form means what its filter means, on every row."""
 
 import json
+from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -120,6 +122,8 @@ def test_different_questions_have_different_forms():
 def test_a_constant_carries_its_kind():
     assert len({encode(constant(value)) for value in (1, True, "1", None, "null", 0.5)}) == 6
     assert constant(0.1) == ["number", "1/10"]
+    for whole in (0, -7, 10**30, np.int64(5)):
+        assert constant(whole) == ["number", str(Fraction(int(whole)))], "the text keys were always made of"
 
 
 def test_filters_built_by_hand_with_the_constant_first_are_mirrored():

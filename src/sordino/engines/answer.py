@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
@@ -193,13 +194,17 @@ class EngineAnswer(RecordReader):
         """All keys in their public order, and where in it each key that occurs belongs."""
         by, public = self._text.by, self._text.frame.public_groups
         if public is not None:
-            at = {key: i for i, key in enumerate(map(self._inside, public))}
-            return public, np.array([at[key] for key in occur], dtype=np.intp)
+            return public, np.array([self._places[key] for key in occur], dtype=np.intp)
         outside = [tuple(key_out(column, part) for column, part in zip(by, key, strict=True)) for key in occur]
         order = sorted(range(len(outside)), key=lambda i: tuple(map(canonical, outside[i])))
         place = np.empty(len(order), dtype=np.intp)
         place[order] = np.arange(len(order))
         return tuple(outside[i] for i in order), place
+
+    @cached_property
+    def _places(self) -> dict[Key, int]:
+        """Where in their public order the keys stand, by their database form."""
+        return {key: i for i, key in enumerate(map(self._inside, self._text.frame.public_groups or ()))}
 
     def _inside(self, key: Key) -> Key:
         return tuple(key_in(column, part) for column, part in zip(self._text.by, key, strict=True))

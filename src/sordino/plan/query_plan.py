@@ -19,7 +19,7 @@ from sordino.privacy.number import as_positive
 from sordino.privacy.relation import DRAWN, Narrowing, PrivacyUnit
 from sordino.schema.column import Column, is_text, nearest, shown
 from sordino.schema.expression import And, Compare, Expression, In, Literal, Name, Not, Or, Predicate, conditions, encode, names, parts
-from sordino.schema.frame import Join, fit_column, spelled
+from sordino.schema.frame import Frame, Join, fit_column, spelled
 from sordino.schema.frame import unbounded as wide
 from sordino.schema.interval import MOST_VALUES
 from sordino.schema.spelling import spell
@@ -66,6 +66,11 @@ class QueryPlan:
         """The columns, with bounds narrowed by the filter; what is read without bounds reaches as far as a public horizon."""
         columns = {name: wide(column) if name in self.read else column for name, column in self.columns.items()}
         return columns if self.where is None else {name: fit_column(column, self.where) for name, column in columns.items()}
+
+    @cached_property
+    def public_groups(self) -> tuple[tuple[object, ...], ...] | None:
+        """Every group when all keys are public, in order; None when some are private."""
+        return Frame(PrivacyUnit(), by=tuple(self.narrowed[name] for name in self.by)).public_groups
 
     def with_where(self, condition: Any) -> QueryPlan:
         """Keep only rows that also fulfil this condition: SQL text, or a Predicate."""

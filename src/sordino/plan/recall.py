@@ -53,7 +53,6 @@ def context(query: QueryPlan, unit: PrivacyUnit, *, size: int | None = None, row
         raise QueryError("SRD-204", f"size is {shown(size)}.", "Give the public number of units as a whole number of at least 1.")
     columns, unit = query.narrowed, query.unit_of(unit)
     grouped = bool(query.by)
-    keys = Frame(unit, by=tuple(columns[name] for name in query.by)).public_groups
     drops = any(columns[name].nulls == "drop" for name in query.read)
     return Context(
         unit=unit,
@@ -61,7 +60,7 @@ def context(query: QueryPlan, unit: PrivacyUnit, *, size: int | None = None, row
         grouped=grouped,
         filtered=query.where is not None or grouped or unit.column is not None or drops or bool(query.joins),
         size=size,
-        keys=keys,
+        keys=query.public_groups,
         rows=rows,
         propose=query.propose,
         otherwise=query.otherwise,

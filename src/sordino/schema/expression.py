@@ -249,6 +249,8 @@ def canonical(predicate: Predicate) -> list[Any]:
 
 def constant(value: Any) -> list[Any]:
     """A constant with its kind, JSON-ready: numbers as exact fractions in text, moments in UTC."""
+    if type(value) is int:  # the most common one, of ten thousand keys of a group: the text of the fraction, without the fraction
+        return ["number", str(value)]
     if value is None:
         return ["null"]
     if isinstance(value, bool):

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from sordino.privacy.relation import PrivacyUnit
@@ -113,7 +114,7 @@ class Frame:
     joins: tuple[Join, ...] = ()
     view: View | None = None
 
-    @property
+    @cached_property
     def public_groups(self) -> tuple[tuple[object, ...], ...] | None:
         """Every group when all keys are public, in order (one empty group when ungrouped); None when some are private."""
         groups: list[tuple[object, ...]] = [()]

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from sordino.errors import QueryError
 from sordino.ledger import Asked, batch_cost
 from sordino.pictures import Picture
-from sordino.plan.arrangement import Arrangement
 from sordino.privacy.cost import Cost
 from sordino.privacy.number import as_epsilon, as_positive
 from sordino.session.card import Card
@@ -27,6 +26,7 @@ from sordino.session.release import Paid, Release
 from sordino.statistics.port import LEVEL, Shape
 
 if TYPE_CHECKING:
+    from sordino.plan.arrangement import Arrangement
     from sordino.session.query import Query
     from sordino.session.settled import Settled
     from sordino.session.table import Table

@@ -15,7 +15,6 @@ from sordino.errors import QueryError, builds
 from sordino.ledger import Asked
 from sordino.ledger.record import as_text
 from sordino.pictures import Picture
-from sordino.plan.arrangement import Arrangement
 from sordino.plan.query_plan import Labels, labels_of, unlisted
 from sordino.plan.query_plan import QueryPlan as Question
 from sordino.plan.recall import context, question, recall_key
@@ -39,6 +38,7 @@ from sordino.statistics.port import LEVEL, Shape
 from sordino.statistics.row_count import PredicateCounts
 
 if TYPE_CHECKING:
+    from sordino.plan.arrangement import Arrangement
     from sordino.session.table import Table
 
 __all__ = ["Query"]

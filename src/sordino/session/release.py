@@ -8,19 +8,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sordino.errors import LedgerError, QueryError, builds
 from sordino.pictures import Picture
-from sordino.plan.arrangement import Arrangement
 from sordino.privacy.cost import Cost
 from sordino.privacy.number import shown
-from sordino.session import derivation, encoding, ranges, sampling, view
+from sordino.session import encoding, ranges, sampling, view
 from sordino.session.about import about_release
 from sordino.session.card import Card, Paid, odds_sentence
 from sordino.session.encoding import decode, encode
 from sordino.statistics.port import LEVEL, Shape
 from sordino.summaries import Refused
+
+if TYPE_CHECKING:
+    from sordino.plan.arrangement import Arrangement
 
 __all__ = ["Paid", "Release", "as_level", "member_of", "price_of"]
 
@@ -138,7 +140,9 @@ class Release:
         if as_level(level) == self.level:
             return self
         if self.base is not None:
-            return derivation.again(self, level)
+            from sordino.session.derivation import again
+
+            return again(self, level)
         if self.query is None:
             raise QueryError("SRD-103", f"this interval is known at {self.level:.4g} only.", "Ask the table again.")
         if self.level != LEVEL and self.sealed is not None:
@@ -193,12 +197,17 @@ class Release:
 
         An interval holds at the release's level: each input's is widened so that all of them hold together.
         """
-        return derivation.derived(self, formulas)
+        from sordino.session.derivation import derived
+
+        return derived(self, formulas)
 
     def presented(self) -> Release:
         """The release as the statement that asked for it shows it, with arithmetic on its answers done."""
-        computes = self.arrangement is not None and bool(self.arrangement.formulas)
-        return derivation.presented(self) if computes else self
+        if self.arrangement is None or not self.arrangement.formulas:
+            return self
+        from sordino.session.derivation import presented
+
+        return presented(self)
 
     def improve(self, within: Any = None, **options: Any) -> Release:
         """A better answer to the same question; see `Query.improve`."""

@@ -14,10 +14,7 @@ from sordino.engines.port import Engine
 from sordino.engines.source import open_engine
 from sordino.errors import QueryError, builds
 from sordino.ledger import Balance, Book, Budget, open_ledger
-from sordino.plan.condition import parse_predicate
 from sordino.plan.query_plan import QueryPlan as Question
-from sordino.plan.select import read_select
-from sordino.plan.sql_expression import Catalogue
 from sordino.privacy.relation import PrivacyUnit, Relation
 from sordino.schema.column import Column, shown
 from sordino.schema.declaration import complete, declare, delimited
@@ -70,6 +67,8 @@ class Table(TableVerbs):
         return Question(self.name, self.columns, view=self.view)
 
     def _condition(self, text: str) -> Predicate:
+        from sordino.plan.condition import parse_predicate
+
         return parse_predicate(text, self.columns, table=self.name)
 
     def _declared(self) -> Mapping[str, Column]:
@@ -93,6 +92,9 @@ class Table(TableVerbs):
     @builds
     def sql(self, text: str) -> Query:
         """The question an SQL statement asks, as the verbs would ask it: `people.sql("SELECT MEDIAN(income) FROM t WHERE age >= 18")`."""
+        from sordino.plan.select import read_select
+        from sordino.plan.sql_expression import Catalogue
+
         owned = owned_by(self)
         people = {} if owned is None else {self.name: owned}
         selected = read_select(text, Catalogue({self.name: self.columns}, self.publics, self.unit.column, people))
