@@ -8,7 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from sordino.lab.case import NO_POWER, Effort
+from sordino.lab.case import NO_POWER, UNSEEN, Effort
 from sordino.lab.finding import CONSISTENT
 from sordino.pictures import Picture, ladder
 
@@ -119,7 +119,20 @@ def _power(ran: Results) -> list[str]:
     blind = [subject for subject, methods in subjects.items() if not methods]
     share = f"{len(subjects) - len(blind):,} of {len(subjects):,} subjects"
     said = f"{share} have a check that catches their twin: the same release drawn at twice the price and sold at the old one."
-    return [said if not blind else f"{said} No power over: {', '.join(blind)}."]
+    return [said if not blind else f"{said} No power over: {', '.join(blind)}.", "", *_alone(ran)]
+
+
+def _alone(ran: Results) -> list[str]:
+    """How many releases have a path on which each of their draws, made twice by itself, would be seen; and which have none."""
+    walked = [item for item in ran if "blind" in item]
+    unseen = [f"{item['subject']}: {who}" for item in walked for who in item["blind"]]
+    said = f"In {sum(not item['blind'] for item in walked):,} of {len(walked):,} traced releases each draw would be seen, too, if it alone"
+    which = f"; not seen: {', '.join(unseen)}" if unseen else ""
+    return [
+        f"{said} were made twice for its price{which}. Left to other checks:",
+        "",
+        *(f"* {name.rpartition(', ')[2]} in {name.partition(', ')[0]}: {why}." for name, why in UNSEEN.items()),
+    ]
 
 
 def _loose(ran: Results) -> list[str]:

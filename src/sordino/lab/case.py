@@ -35,6 +35,7 @@ __all__ = [
     "NO_POWER",
     "QUICK",
     "UNKNOWN",
+    "UNSEEN",
     "AuditCase",
     "Effort",
     "Found",
@@ -110,6 +111,12 @@ Found = dict[str, Any] | None  # plain values, or None where a method does not a
 UNKNOWN = "not audited"
 NO_POWER = "no power"  # the same check passes the twin that needs twice what the theorem needs
 TIGHT = 1.05  # slack beyond this has a reason
+# Of what a release draws, what could be drawn twice for one price without tables of people showing it, and what shows it instead
+UNSEEN = {
+    "IntervalStep, QuantileEnd": "where one end tells most the other tells little; at twice their price they are planted and caught",
+    "JointStep, JointExponential": "the same beside its ends; drawn alone it is seen",
+    "Keys, WeightedSelection": "its delta is for people of more keys than these; small worlds of its mechanism have them",
+}
 FEWEST = 300  # trials on a dataset below which an audit can hardly show anything
 
 
@@ -224,23 +231,30 @@ def _replay(mechanism: Any, place: int, effort: Effort) -> Found:
 
 
 def until(walks: Iterable[tuple[str, Callable[[bool], Found]]], effort: Effort) -> Found:
-    """Pair after pair: as many as the effort says, and more until one has caught the twin. The worst of them, and how many there were."""
+    """Pair after pair: as many as the effort says, and more until the twin is caught and whoever draws would be seen to draw twice.
+
+    The worst of them, how many there were, and whose draws could be made twice for one price without being seen in any.
+    """
     walked: list[dict[str, Any]] = []
-    caught = False
+    caught, alone = False, dict[str, bool]()
     for name, walk in walks:
-        if caught and len(walked) >= effort.pairs:
+        if caught and all(alone.values()) and len(walked) >= effort.pairs:
             break
         found = walk(not caught)
         if found is None:
             continue
+        path: PathTrace = found.pop("path")
         walked.append({**found, "pair": name})
         if found["verdict"] not in (CONSISTENT, NO_POWER):
             return {**walked[-1], "walked": len(walked)}
         caught = caught or found["twin"]
+        if not alone or not all(alone.values()):
+            alone |= {who: alone.get(who, False) or seen for who, seen in path.noticed.items() if not who.endswith(tuple(UNSEEN))}
     if not walked:
         return None
     worst = max(walked, key=lambda item: float(item["reached"]))
-    return {**worst, "twin": caught, "verdict": CONSISTENT if caught else NO_POWER, "walked": len(walked)}
+    blind = [who for who, seen in alone.items() if not seen]
+    return {**worst, "twin": caught, "blind": blind, "verdict": CONSISTENT if caught else NO_POWER, "walked": len(walked)}
 
 
 def _trace_all(mechanism: Any, effort: Effort) -> Found:
@@ -292,7 +306,7 @@ def traced(found: PathTrace, claim: tuple[float, float]) -> Found:
     """A whole release, draw by draw: the largest share of what was charged."""
     epsilon = found.epsilon if found.charge.epsilon else claim[0] * min(found.reached, 1.0)
     verdict = REFUTED if found.wrong else CONSISTENT
-    return {"claimed": claim, "found": epsilon, "reached": found.reached, "verdict": verdict, "witness": found.said()[:300]}
+    return {"claimed": claim, "found": epsilon, "reached": found.reached, "verdict": verdict, "witness": found.said()[:300], "path": found}
 
 
 def replayed(mechanism: Any, d0: Any, d1: Any, **options: Any) -> Found:
