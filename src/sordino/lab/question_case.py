@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import atexit
 from collections.abc import Iterator
-from contextlib import ExitStack
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache, partial
 
 from sordino.errors import QueryError
 from sordino.lab.case import AuditCase, Effort, Found, certified, listed, powered, replayed, sampled, traced, unaudited, until
+from sordino.lab.conformance import World
 from sordino.lab.finding import CONSISTENT, REFUTED
 from sordino.lab.pathwise import pathwise
-from sordino.lab.question import PAIRS, TABLE_KINDS, Kind, Question, TablePair, declared, questions, sides
-from sordino.lab.recording import Conversation, reading
+from sordino.lab.question import PAIRS, TABLE_KINDS, Kind, Question, TablePair, questions
+from sordino.lab.recording import Conversation
 from sordino.mechanisms.stable_histogram import StableHistogram
 from sordino.noise import draw
 from sordino.session.query import Query
 from sordino.session.settled import Settled
-from sordino.session.table import Table, table
+from sordino.session.table import Table
 from sordino.statistics.column_mode import StableStep
 from sordino.statistics.histograms import BinsStep
 
@@ -45,8 +46,14 @@ def question_cases(effort: Effort) -> Iterator[AuditCase]:
 
 
 @cache
+def _world() -> World:
+    world = World()  # of this process, and for all of its cases: every table is opened and bounded once
+    atexit.register(world.stack.close)
+    return world
+
+
 def _tables(pair: TablePair, kind: Kind) -> tuple[Table, Table]:
-    one, other = (table(rows, **declared(kind)) for rows in sides(pair, kind))
+    (one, _), (other, _) = _world().both(kind, pair)
     return one, other
 
 
@@ -116,18 +123,16 @@ def _asked(question: Question, kind: Kind, place: int, must: bool, twin: bool) -
 
 
 def _trace(question: Question, kind: Kind, place: int, *, twin: bool = True) -> Found:
-    tables = _tables(PAIRS[place], kind)
-    queries = [question.ask(side) for side in tables]
+    tables = _world().both(kind, PAIRS[place])
+    queries = [question.ask(side) for side, _ in tables]
     plan = _settled(queries[0])
     if plan is None:
         return None
 
     def walked(epsilon: Fraction) -> Found:
         plans = [_settled(query, epsilon) for query in queries]
-        with ExitStack() as stack:
-            asks = [stack.enter_context(reading(query)) for query in queries]
-            talks = [(Conversation(drawn), ask) for drawn, ask in zip(plans, asks, strict=True) if drawn is not None]
-            return traced(pathwise(talks[0], talks[1], plan.cost), _claim(plan)) if len(talks) == 2 else None
+        talks = [(Conversation(drawn), ask) for drawn, (_, ask) in zip(plans, tables, strict=True) if drawn is not None]
+        return traced(pathwise(talks[0], talks[1], plan.cost), _claim(plan)) if len(talks) == 2 else None
 
     found = walked(PRICE)
     return powered(found, lambda: walked(2 * PRICE)) if twin else found
@@ -149,15 +154,16 @@ def _list(question: Question, kind: Kind, place: int, effort: Effort) -> Found:
 
 
 def _sample(question: Question, kind: Kind, place: int, effort: Effort) -> Found:
-    queries = [question.ask(side) for side in _tables(PAIRS[place], kind)]
+    tables = _world().both(kind, PAIRS[place])
+    queries = [question.ask(side) for side, _ in tables]
     plan = _settled(queries[0])
     if plan is None:
         return None
 
     def seen(epsilon: Fraction) -> Found:
         talks = [Conversation(drawn) for query in queries if (drawn := _settled(query, epsilon)) is not None]
-        with ExitStack() as stack:
-            asks = [stack.enter_context(reading(query)) for query in queries]
-            return sampled(lambda side, n: talks[side].many(asks[side], draw, n), 0, 1, _claim(plan), effort) if len(talks) == 2 else None
+        if len(talks) < 2:
+            return None
+        return sampled(lambda side, n: talks[side].many(tables[side][1], draw, n), 0, 1, _claim(plan), effort)
 
     return powered(seen(PRICE), lambda: seen(2 * PRICE))
