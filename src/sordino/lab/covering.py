@@ -199,7 +199,7 @@ class _Judged:
     def moved(self, answers: Sequence[Answer]) -> Floats:
         """The mean of the rows inside the limits of each answer, as the step reads them off what was drawn."""
         grid, x = self._grid(self.statistic.column), self.rows.columns[self.statistic.column]
-        first = len(answers[0].raw) - (2 if getattr(self.plan.steps[self.name], "counting", None) is None else 3) if answers else 0
+        first = len(answers[0].raw) - (2 if self.plan.steps[self.name].counting is None else 3) if answers else 0
         limits = np.array([answer.raw[first : first + 2] for answer in answers])
         known: dict[tuple[float, ...], float] = {}
         for low, high in map(tuple, limits.tolist()):

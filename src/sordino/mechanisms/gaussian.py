@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sordino.errors import QueryError
 from sordino.mechanisms.laplace import as_dimension, check_scale, default_step, on_grid
@@ -16,7 +16,7 @@ from sordino.privacy.certificate import Certificate, GaussianShift
 from sordino.privacy.cost import Cost, gaussian_delta
 from sordino.privacy.families import GaussianLaw
 from sordino.privacy.law import output_grid
-from sordino.privacy.number import as_delta, as_epsilon, as_positive, round_down
+from sordino.privacy.number import Given, as_delta, as_epsilon, as_positive, round_down
 from sordino.summaries import Ask, Draw, Value
 
 __all__ = ["Gaussian", "largest_mu"]
@@ -55,6 +55,12 @@ class Gaussian:
     sensitivity: Fraction = Fraction(1)
     dimension: int = 1
     resolution: Fraction | None = None
+
+    if TYPE_CHECKING:  # it takes any number, and keeps exact ones
+
+        def __init__(
+            self, epsilon: Given, delta: Given, sensitivity: Given = 1, dimension: int = 1, resolution: Given | None = None
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", as_epsilon(self.epsilon))

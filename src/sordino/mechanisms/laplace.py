@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sordino.errors import QueryError
 from sordino.mechanisms.listing import claim, listed
@@ -14,7 +14,7 @@ from sordino.privacy.certificate import Certificate, LaplaceShift
 from sordino.privacy.cost import Cost
 from sordino.privacy.families import LaplaceLaw
 from sordino.privacy.law import output_grid
-from sordino.privacy.number import as_epsilon, as_positive
+from sordino.privacy.number import Given, as_epsilon, as_positive
 from sordino.summaries import Ask, Draw, Value
 
 __all__ = ["Laplace", "as_dimension", "check_scale", "default_step", "on_grid"]
@@ -58,6 +58,10 @@ class Laplace:
     sensitivity: Fraction = Fraction(1)
     dimension: int = 1
     resolution: Fraction | None = None
+
+    if TYPE_CHECKING:  # it takes any number, and keeps exact ones
+
+        def __init__(self, epsilon: Given, sensitivity: Given = 1, dimension: int = 1, resolution: Given | None = None) -> None: ...
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", as_epsilon(self.epsilon))

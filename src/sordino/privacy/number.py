@@ -12,6 +12,7 @@ from sordino.errors import QueryError
 
 __all__ = [
     "LARGEST_EPSILON",
+    "Given",
     "as_bounds",
     "as_delta",
     "as_epsilon",
@@ -25,6 +26,7 @@ __all__ = [
     "shown",
 ]
 
+Given = Fraction | Decimal | int | float | str  # a number as a caller may write it; what is kept of it is a Fraction
 LARGEST_EPSILON = 10**6
 LEAST_DELTA = Fraction(1, 10**100)  # far below any use, and well inside what a double can hold
 LONGEST = 400  # characters of a number, and decimal places of its exponent: beyond any double

@@ -64,7 +64,7 @@ def about_plan(plan: Settled, query: Query) -> str:
     shown = {label: step for label, step in steps.items() if step is not None and (step.bar != "none" or step.said_without_bar)}
     covers = {label: step.covers for label, step in shown.items() if step.covers}
     bars = {label: _kind(plan.bar_of(drawn[name])) for label, name in names.items()}
-    counted = {label for label, step in steps.items() if getattr(step, "counting", None) is not None}
+    counted = {label for label, step in steps.items() if step is not None and step.counting is not None}
     hidden = {} if plan.plan.keys is None else {"withheld": plan.plan.keys.withheld}
     ends = [step for step in steps.values() if step is not None and step.bar == "drawn"]
     kind = "total" if len(ends) == len(steps) and all(getattr(step, "kind", "") == "total" for step in ends) else "noise"

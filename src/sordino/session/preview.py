@@ -279,7 +279,7 @@ def _warnings(view: Outlook, found: list[PriceLine], delta: Any) -> list[str]:
     for line in found:
         rows = line.rows if line.rows is not None else view.rows
         for name, step in view.query.settle(line.epsilon, delta, rows=view.rows).steps.items():
-            if hasattr(step, "warning") and (text := step.warning(rows)):
+            if text := step.warning(rows):
                 said[name, rows] = f"up to epsilon {line.epsilon:.4g}: {text}"
     return list(said.values())
 

@@ -13,7 +13,7 @@ import numpy as np
 from sordino.errors import QueryError, builds
 from sordino.privacy.number import shown
 from sordino.session.card import Card
-from sordino.statistics.port import LEVEL
+from sordino.statistics.port import LEVEL, Answer
 from sordino.statistics.ranges import BinNoise
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class Ranges:
             own = self.release.cost.exact
             plan = self.release.query.settle(own.epsilon, own.delta, way="gaussian" if own.mu_squared is not None else "laplace")
             step = plan.steps.get(self.release.query.labels.first(name))
-            said = step.noise_of_bins([None]) if hasattr(step, "noise_of_bins") else None
+            said = None if step is None else step.noise_of_bins([Answer(None)])
         if said is None or self.release.grouped:
             what = "ranges are read off a histogram of bins, asked alone and without groups."
             raise QueryError("SRD-105", what, 'Release table.cdf("x") or table.histogram("x", bins=100).')

@@ -176,8 +176,7 @@ def ends(query: Query, release: Release, name: str, place: int, level: float, *,
             continue
         if not population:
             return step.interval(answer, level)
-        if hasattr(step, "population"):
-            wide: tuple[Any, Any] | None = step.population(answer, level)
+        if (wide := step.population(answer, level)) is not None:
             return wide
     raise QueryError("SRD-103", "this interval is known at 95% only.", "Ask for interval(0.95).")
 

@@ -211,9 +211,14 @@ class Settled:
         """The bytes to seal, with the card as of this release's own charge."""
         paid = Paid(self.cost, (entry.charged.loss, entry.charged.delta))
         card = claim(self, entry.id, balance)
-        for fact, word in (("drawn besides", "said"), ("moved", "moved"), ("noise of bins", "noise_of_bins")):
-            said = {self.labels[name]: getattr(step, word)(answers[name]) for name, step in self.steps.items() if hasattr(step, word)}
-            said = {label: facts for label, facts in said.items() if facts is not None}
+        steps = {self.labels[name]: (step, answers[name]) for name, step in self.steps.items()}
+        facts: dict[str, dict[str, Any]] = {
+            "drawn besides": {label: step.said(cells) for label, (step, cells) in steps.items()},
+            "moved": {label: step.moved(cells) for label, (step, cells) in steps.items()},
+            "noise of bins": {label: step.noise_of_bins(cells) for label, (step, cells) in steps.items()},
+        }
+        for fact, found in facts.items():
+            said = {label: one for label, one in found.items() if one is not None}
             card |= {fact: said} if said else {}
         return replace(self._release(groups, answers, paid, entry.id, Card(card)), split=self.split).to_bytes()
 

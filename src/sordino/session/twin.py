@@ -17,6 +17,7 @@ from sordino.errors import QueryError, SordinoError
 from sordino.noise import draw
 from sordino.schema.column import Column
 from sordino.schema.frame import Frame
+from sordino.statistics.port import Redrawn
 from sordino.summaries import Ask, Refused
 from sordino.summaries.totals import MOST_ROWS as MOST_SORTED
 from sordino.summaries.totals import Clipped, GroupTotals, Item, Ranks, Rows, Totals
@@ -46,8 +47,8 @@ class Twin:
 
     def values(self, plan: Settled, name: str, repeats: int, few: int | None = None) -> NDArray[np.float64]:
         """Simulated answers of one statistic: one row per repeat, one column per group and part; nan where refused."""
-        step = plan.steps.get(name)
-        if repeats > 1 and not plan.by and hasattr(step, "repeated") and len(plan.frames) == 1:
+        step: object = plan.steps.get(name)
+        if repeats > 1 and not plan.by and isinstance(step, Redrawn) and len(plan.frames) == 1:
             return self._repeated(plan, step, few or repeats)
         held = conversations(plan, FlatRows(self.engine), SALT, repeats, few)
         return _table([[number for answer in answers[name] for number in _numbers(answer.value)] for _, answers in held])
@@ -63,11 +64,11 @@ class Twin:
         value, low, high = (_table([[v for cell in cells for v in _numbers(part(cell))] for cells in held]) for part in PARTS)
         return value, (high - low) / 2
 
-    def _repeated(self, plan: Settled, step: Any, repeats: int) -> NDArray[np.float64]:
+    def _repeated(self, plan: Settled, step: Redrawn, repeats: int) -> NDArray[np.float64]:
         """Few conversations of this one statistic, each with many draws of its noise: what is slow is done once in each."""
         with FlatRows(self.engine).bounded(plan.frames[0], SALT) as rows:
             rounds = min(ROUNDS, 2) if self.guess else ROUNDS
-            held = self.known.setdefault((plan.frames[0], "rows"), {}) if getattr(step, "slow", False) else {}
+            held = self.known.setdefault((plan.frames[0], "rows"), {}) if step.slow else {}
             ask, each = Remembered(rows.ask, known=held).ask, -(-repeats // rounds)
             answers = [answer for _ in range(rounds) for answer in step.repeated(ask, draw, None, each)[0]]
         return np.array([_numbers(answer.value) for answer in answers])

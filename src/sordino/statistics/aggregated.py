@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
@@ -23,7 +23,7 @@ from sordino.privacy.relation import Relation
 from sordino.statistics.applied import named
 from sordino.statistics.custom import Custom, fingerprint
 from sordino.statistics.own_rows import OwnRows
-from sordino.statistics.port import Answer, Context, Groups, NoForecast, Plain, ReachPrice, Step, Ways, per_group
+from sordino.statistics.port import Answer, Context, Groups, Plain, ReachPrice, Redrawn, Step, Ways, per_group
 from sordino.statistics.registry import Sealed, registered
 from sordino.summaries import Ask, Draw, Held
 from sordino.summaries.records import Matrix, Records
@@ -90,7 +90,7 @@ class Aggregated(Plain):
 
 
 @dataclass(frozen=True)
-class AggregateStep(NoForecast):
+class AggregateStep(Redrawn):
     r"""The private median of the answers of all parts, or for vectors their mean with noise.
 
     Theorem. With p parts that share nobody, answers in [a, b] in each of d coordinates, and c = 1 where people come and go, c = 2 where
@@ -105,6 +105,7 @@ class AggregateStep(NoForecast):
     epsilon: Fraction
     delta: Fraction
     context: Context
+    slow = True  # what the parts of a public twin say is worth keeping
 
     def __post_init__(self) -> None:
         if not hasattr(os, "fork"):
@@ -163,11 +164,6 @@ class AggregateStep(NoForecast):
         return "none"
 
     @property
-    def slow(self) -> bool:
-        """What the parts of a public twin say is worth keeping."""
-        return True
-
-    @property
     def name(self) -> str:
         how = "SampleAggregate" if self.way == "aggregate" else f"{type(self.mechanism).__name__}, mean of answers"
         return f"{how}, {self.asked.name} of {self.parts_of:,} parts"
@@ -185,9 +181,6 @@ class AggregateStep(NoForecast):
         limits = f"every part in a process of its own with {self.asked.limit_s:g} s and {self.asked.limit_mb:,} MB"
         silence = f"a part that fails counts as {float(self.asked.failed):g}"
         return (self.price.part(replace(own, assumptions=f"{own.assumptions}; {limits}; {silence}; {NOT_STOPPED}")),)
-
-    def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
-        return [answers[0] for answers in self.repeated(ask, draw, groups, 1)]
 
     def repeated(self, ask: Ask, draw: Draw, groups: Groups, copies: int) -> list[list[Answer]]:
         """Per group several draws around the same answers of the parts, for a forecast on public rows; one draw is the release."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -17,7 +16,7 @@ from sordino.privacy.relation import Relation
 from sordino.statistics.custom import Custom
 from sordino.statistics.evaluation import SLACK, Evaluation, called, plain
 from sordino.statistics.own_rows import COUNT, OwnRows, Resize, bridge, resized_tables
-from sordino.statistics.port import LEVEL, Answer, Groups, NoForecast, ReachPrice, per_group
+from sordino.statistics.port import LEVEL, Answer, Groups, ReachPrice, Redrawn, per_group
 from sordino.statistics.smooth_fit import Drawn, SmoothFit, smoothness
 from sordino.summaries import Ask, Draw, Held, Near, Refused
 from sordino.summaries.totals import MOST_ROWS
@@ -29,7 +28,7 @@ PROPOSALS = 16
 
 
 @dataclass(frozen=True)
-class OwnStep(NoForecast):
+class OwnStep(Redrawn):
     r"""A custom statistic by smooth sensitivity, a published bound, propose-test-release or stability.
 
     Theorem. If the author's claims hold, the release costs what it says: claims about rows that come and go for people of m rows, as m
@@ -102,9 +101,6 @@ class OwnStep(NoForecast):
         said = f"{own.assumptions}; {self.custom.claim}" if own.assumptions else self.custom.claim
         counted = () if self.resize is None else (self.resize.noise.part,)
         return (*counted, self.price.part(replace(own, assumptions=said)))
-
-    def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
-        return [answers[0] for answers in self.repeated(ask, draw, groups, 1)]
 
     def repeated(self, ask: Ask, draw: Draw, groups: Groups, copies: int) -> list[list[Answer]]:
         """Per group several draws around one ladder, for a forecast on public rows; one draw is the release."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -17,7 +16,7 @@ from sordino.privacy.relation import Relation
 from sordino.statistics.custom import Custom
 from sordino.statistics.evaluation import Evaluation
 from sordino.statistics.own_rows import COUNT, OwnRows, Resize, Thinning, resized_tables, thinned
-from sordino.statistics.port import LEVEL, Answer, Groups, NoForecast, ReachPrice, per_group
+from sordino.statistics.port import LEVEL, Answer, Groups, ReachPrice, Redrawn, per_group
 from sordino.summaries import Ask, Draw, Held
 
 __all__ = ["GoalStep"]
@@ -28,7 +27,7 @@ POINTS = 1_000  # of the public grid, where its author names no other number
 
 
 @dataclass(frozen=True)
-class GoalStep(NoForecast):
+class GoalStep(Redrawn):
     r"""The exponential mechanism over a public grid, scored by the claimed distance to each point.
 
     Theorem. If d(x, y) = `distance_to(x, y)` moves by at most one in a step of the claim, for every y of the grid, choosing y with
@@ -91,9 +90,6 @@ class GoalStep(NoForecast):
         own = self.mechanism.certificate()
         counted = () if self.resize is None else (self.resize.noise.part,)
         return (*counted, self.price.part(replace(own, assumptions=f"{own.assumptions}; {self.custom.claim}")))
-
-    def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
-        return [answers[0] for answers in self.repeated(ask, draw, groups, 1)]
 
     def repeated(self, ask: Ask, draw: Draw, groups: Groups, copies: int) -> list[list[Answer]]:
         """Per group several draws from one list of scores, for a forecast on public rows; one draw is the release."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -16,7 +15,7 @@ from sordino.schema.column import Grid
 from sordino.sensitivity.ladder import Ladder
 from sordino.sensitivity.order import Glimpse, rank
 from sordino.sensitivity.position import quantile
-from sordino.statistics.port import LARGEST, LEVEL, Answer, Context, Groups, NoForecast, ReachPrice, grid_of, per_group, public_size
+from sordino.statistics.port import LARGEST, LEVEL, Answer, Context, Groups, ReachPrice, Redrawn, grid_of, per_group, public_size
 from sordino.statistics.smooth_fit import FARTHEST, Drawn, Located, SmoothFit
 from sordino.summaries import Ask, Draw, Refused, Window
 from sordino.summaries.totals import Ranks
@@ -41,7 +40,7 @@ def fitted_price(epsilon: Fraction, delta: Fraction, context: Context) -> ReachP
 
 
 @dataclass(frozen=True)
-class FittedStep(NoForecast):
+class FittedStep(Redrawn):
     r"""The order statistic of rank max(1, ceil(q n)) plus noise scaled to the data.
 
     Theorem. The window of ranks that is read determines the first K rungs of the ladder exactly, and with public K the truncated smooth
@@ -112,9 +111,6 @@ class FittedStep(NoForecast):
             return 0, Ladder.flat(self.grid.width)
         ladder = quantile(seen, q=self.q, bounds=(0, self.grid.width), relation=self.price.relation.value, max_rows=unit)
         return int(seen.at(rank(self.q, window.n))) if window.n else 0, replace(ladder, top=self.grid.width)  # the scales are public
-
-    def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
-        return [answers[0] for answers in self.repeated(ask, draw, groups, 1)]
 
     def repeated(self, ask: Ask, draw: Draw, groups: Groups, copies: int) -> list[list[Answer]]:
         """Per group several draws of the noise around one quantile, for a forecast on public rows; one draw is the release."""

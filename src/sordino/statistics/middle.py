@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -19,7 +18,7 @@ from sordino.sensitivity.ladder import Ladder
 from sordino.sensitivity.middle import Ends, middle_sum, weighted_sum
 from sordino.sensitivity.order import Array
 from sordino.statistics.added import Added
-from sordino.statistics.port import LEVEL, Answer, Context, Groups, NoForecast, ReachPrice, length_grid, one_unit, per_group, public_size
+from sordino.statistics.port import LEVEL, Answer, Context, Groups, ReachPrice, Redrawn, length_grid, one_unit, per_group, public_size
 from sordino.statistics.reach import Reach, read_totals
 from sordino.statistics.smooth_fit import Drawn, Located, SmoothFit, smoothness
 from sordino.summaries import Ask, Draw, Refused
@@ -48,7 +47,7 @@ class Kept:
 
 
 @dataclass(frozen=True)
-class MiddleStep(NoForecast):
+class MiddleStep(Redrawn):
     r"""The trimmed or winsorised mean: the sum of the middle rows with noise scaled to its smooth sensitivity, over their public number.
 
     Theorem. Where n is private, draw n^ = n + noise at 2/25 of epsilon; with M = n^ - 2 floor(trim n^) fixed by it, the sum of the M middle
@@ -153,9 +152,6 @@ class MiddleStep(NoForecast):
     @property
     def parts(self) -> tuple[Part, ...]:
         return (*(() if self.count is None else (self.count.part,)), self.price.part(self.fit.certificate()))
-
-    def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
-        return [answers[0] for answers in self.repeated(ask, draw, groups, 1)]
 
     def repeated(self, ask: Ask, draw: Draw, groups: Groups, copies: int) -> list[list[Answer]]:
         """Per group several draws of the noise around one sum, for a forecast on public rows; one draw is the release."""

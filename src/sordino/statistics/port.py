@@ -21,8 +21,8 @@ from sordino.schema.column import Column, Grid
 from sordino.summaries import Ask, Draw
 
 __all__ = [
-    "LEVEL", "Answer", "Context", "Counted", "Groups", "NoForecast", "NoInterval", "Plain", "Priced", "ReachPrice", "Shape", "Statistic",
-    "Step", "Ways", "column_of", "grid_of", "length_grid", "one_unit", "per_group", "per_row", "public_size",
+    "LEVEL", "Answer", "Context", "Counted", "Groups", "NoForecast", "NoInterval", "Plain", "Priced", "ReachPrice", "Redrawn", "Shape",
+    "Statistic", "Step", "Ways", "column_of", "grid_of", "length_grid", "one_unit", "per_group", "per_row", "public_size",
 ]  # fmt: skip
 
 LEVEL = 0.95
@@ -125,12 +125,20 @@ class Step(Protocol):
     def width(self, rows: int | None, level: float = LEVEL) -> float | None: ...  # half-width before spending; None: needs rows, or private
     def rmse(self, rows: int | None) -> float | None: ...  # root mean squared error of the noise before spending; None likewise
     def rank_width(self, level: float = LEVEL) -> float | None: ...  # half-width in ranks, which is public; None where ranks say nothing
+    def population(self, answer: Answer, level: float) -> tuple[Any, Any] | None: ...  # about those the rows are a sample of
+    def warning(self, rows: int | None) -> str: ...  # what the preview says where it cannot work, or ""
+    def said(self, answers: Sequence[Answer]) -> str | None: ...  # for the card: what else the draws say; None: nothing
+    def moved(self, answers: Sequence[Answer]) -> list[dict[str, Any]] | None: ...  # for the card: what was moved into drawn limits
+    def noise_of_bins(self, answers: Sequence[Answer]) -> dict[str, Any] | None: ...  # for the card: what ranges of its bins need
+    @property
+    def counting(self) -> object | None: ...  # the noise of the number of moved rows; None where they are not counted
 
 
 class Priced:
     """What costs as much as its parts, and is certified by their certificates: by nothing else.
 
-    As a step it shows everything, its bar is about the statistic of these rows, and it has no rank bar, unless it says otherwise.
+    As a step it shows everything, its bar is about the statistic of these rows, it has no rank bar, and there is nothing to add to its
+    answers or to warn of, unless it says otherwise.
     """
 
     @property
@@ -160,6 +168,25 @@ class Priced:
     def rank_width(self, level: float = LEVEL) -> float | None:
         return None
 
+    def population(self, answer: Answer, level: float) -> tuple[Any, Any] | None:
+        return None
+
+    def warning(self, rows: int | None) -> str:
+        return ""
+
+    def said(self, answers: Sequence[Answer]) -> str | None:
+        return None
+
+    def moved(self, answers: Sequence[Answer]) -> list[dict[str, Any]] | None:
+        return None
+
+    def noise_of_bins(self, answers: Sequence[Answer]) -> dict[str, Any] | None:
+        return None
+
+    @property
+    def counting(self) -> object | None:
+        return None
+
 
 class NoForecast(Priced):
     """A step whose width depends on the rows: nothing is known of it before the draw."""
@@ -176,6 +203,19 @@ class NoInterval(NoForecast):
 
     def interval(self, answer: Answer, level: float) -> None:
         return None
+
+
+class Redrawn(NoForecast):
+    """A step that can draw its noise several times around one place: a forecast on public rows finds the place once."""
+
+    slow: bool = False  # whether what is asked on the way there is worth keeping
+
+    def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
+        return [answers[0] for answers in self.repeated(ask, draw, groups, 1)]
+
+    def repeated(self, ask: Ask, draw: Draw, groups: Groups, copies: int) -> list[list[Answer]]:
+        """Per group several draws around one place; one draw is the release."""
+        raise NotImplementedError
 
 
 Ways = Mapping[str, Callable[[], Step]]

@@ -8,7 +8,7 @@ M-estimates of location: quartiles set the scale where none was given, then the 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
@@ -30,9 +30,9 @@ from sordino.statistics.port import (
     Answer,
     Context,
     Groups,
-    NoForecast,
     Plain,
     ReachPrice,
+    Redrawn,
     Ways,
     length_grid,
     one_unit,
@@ -124,7 +124,7 @@ class LocationFrame:
 
 
 @dataclass(frozen=True)
-class LocationStep(NoForecast):
+class LocationStep(Redrawn):
     r"""The root of sum psi((x - m)/scale) = 0 for a bounded non-decreasing psi.
 
     Theorem. With a public scale the root on the grid has the legal ladder of `Location`, and its release costs the whole price. Without
@@ -194,9 +194,6 @@ class LocationStep(NoForecast):
     def parts(self) -> tuple[Part, ...]:
         drawn = tuple(self.quantile_price.part(mechanism.certificate()) for mechanism in self.mechanisms)
         return (*drawn, self.price.part(self.fit.certificate()))
-
-    def release(self, ask: Ask, draw: Draw, groups: Groups) -> Sequence[Answer]:
-        return [answers[0] for answers in self.repeated(ask, draw, groups, 1)]
 
     def repeated(self, ask: Ask, draw: Draw, groups: Groups, copies: int) -> list[list[Answer]]:
         """Per group several draws of the noise around one root, for a forecast on public rows; one draw is the release."""
