@@ -47,7 +47,7 @@ matrix:  ## the tests on every supported Python this machine has
 	@./tools/matrix
 
 audit: $(STAMP)  ## every mechanism and question against hostile neighbours, every interval on real tables; writes docs/audit.md, docs/accuracy.md
-	@$(BIN)/python -m sordino.lab.campaign --page docs/audit.md
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m sordino.lab.campaign --page docs/audit.md
 	@$(BIN)/python bench/coverage.py --write --strangers 3
 	@SORDINO_AUDIT=full $(BIN)/python -m pytest tests/lab/test_conformance.py tests/lab/test_planted.py tests/models/test_privacy.py tests/session/test_replay.py tests/browser/test_course.py -n 2
 

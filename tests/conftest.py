@@ -3,6 +3,8 @@
 import hashlib
 import os
 
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy: tests run beside one another, and threads that wait take a core
+
 import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from hypothesis import HealthCheck, settings
