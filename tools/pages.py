@@ -141,7 +141,8 @@ def cli() -> str:
     root: Any = typer.main.get_command(app)
     intro = """Every verb reads a dataset file: the one of `--config`, of the variable `SORDINO_CONFIG`, or the only one in the folder.
         `--config TOML`, `--json` and `--quiet` may stand anywhere on the line. Answers go to standard output, everything else to
-        standard error. This page is written from the program itself."""
+        standard error. This page is written from the program itself. Your
+        shell (bash, zsh, fish or PowerShell) completes verbs and options once you have run `sordino --install-completion`."""
     out = ["# Command line", "", filled(intro), "", "| exit code | meaning |", "|---|---|"]
     out += [f"| {code} | {meaning} |" for code, meaning in EXITS.items()]
     for name, verb in root.commands.items():

@@ -17,7 +17,7 @@ from sordino.schema.column import Column
 from sordino.schema.frame import Frame
 from sordino.session.settled import Nobody
 from sordino.summaries.array_table import direction, lengths, outer, products, quantised
-from sordino.summaries.moment import FINE, GRAIN, LINK, ONE, Gradient, Gram, Lengths, Outer, Term, link
+from sordino.summaries.moment import FINE, GRAIN, LINK, ONE, Gradient, Gram, Lengths, MomentTerm, Outer, link
 
 CHOSEN = ("rows", "rows by", "rows by public", "people", "people by", "people by public", "one row each", "nothing but rows")
 
@@ -47,7 +47,7 @@ def test_the_array_reference_is_the_engine() -> None:
     y, flag = quantised(table["y"], -1.0, 1.0), np.where(table["s"], float(ONE), -float(ONE))
     whole = ~np.isnan(rows).any(axis=1)
     rows, y, flag = rows[whole], y[whole], flag[whole]
-    terms, target = (Term(), Term("a"), Term("b")), Term("y")
+    terms, target = (MomentTerm(), MomentTerm("a"), MomentTerm("b")), MomentTerm("y")
     theta = (FINE // 3, -FINE, 2 * FINE)
     with open_source(table, columns) as engine, engine.bounded(frame, 1) as bounded:
         found = bounded.ask(Gram((*terms, target))).values[0]
@@ -56,7 +56,7 @@ def test_the_array_reference_is_the_engine() -> None:
             Gradient(terms, target, theta, clip=ONE // 5, octaves=14),
             Gradient(terms, target, theta, norm=ONE // 2),
             Gradient(terms, target, theta, norm=ONE // 2, order=1),
-            Gradient(terms, Term("s"), theta, "logistic", norm=ONE),
+            Gradient(terms, MomentTerm("s"), theta, "logistic", norm=ONE),
         ):
             slope = bounded.ask(request)
             vector, cells = direction(rows, y if request.loss == "huber" else flag, request)
@@ -82,7 +82,7 @@ def test_products_of_wide_columns_are_exact() -> None:
     column = Column("x", "float", (0, 1))
     rows = 70_001
     with open_source({"x": np.ones(rows)}, (column,)) as engine, engine.bounded(Frame(PrivacyUnit(), columns=(column,)), 0) as bounded:
-        found = bounded.ask(Gram((Term(), Term("x")))).values[0]
+        found = bounded.ask(Gram((MomentTerm(), MomentTerm("x")))).values[0]
     assert found.tolist() == [[rows * ONE**2] * 2] * 2
 
 
@@ -92,8 +92,8 @@ def test_rows_in_any_order_and_any_company_add_the_same() -> None:
     y = quantised(rng.uniform(-1, 1, 5_000), -1.0, 1.0)
     theta = tuple(int(t) for t in rng.integers(-FINE, FINE, 8))
     for request in (
-        Gradient((), Term(), theta, clip=ONE // 4, octaves=14),
-        Gradient((), Term(), theta, "logistic", norm=ONE // 2),
+        Gradient((), MomentTerm(), theta, clip=ONE // 4, octaves=14),
+        Gradient((), MomentTerm(), theta, "logistic", norm=ONE // 2),
     ):
         total, cells = direction(rows, y, request)
         order = rng.permutation(5_000)
@@ -112,7 +112,7 @@ def test_no_row_adds_more_than_the_longest_vector_to_an_outer_product(of: str) -
     rng = np.random.default_rng(4)
     rows = np.column_stack([np.full(400, float(ONE)), quantised(rng.uniform(-2, 2, (400, 4)), -1.0, 1.0)])
     y = quantised(rng.uniform(-2, 2, 400), -1.0, 1.0)
-    request = Outer((), Term(), of, ONE // 3, tuple(int(t) for t in rng.integers(-3 * FINE, 3 * FINE, 5)), cap=ONE + ONE // 4)
+    request = Outer((), MomentTerm(), of, ONE // 3, tuple(int(t) for t in rng.integers(-3 * FINE, 3 * FINE, 5)), cap=ONE + ONE // 4)
     largest = max(float(np.trace(outer(rows[i : i + 1], y[i : i + 1], request).astype(float))) for i in range(400))
     assert 0.99 * GRAIN**2 <= largest <= (GRAIN + 1) ** 2
 

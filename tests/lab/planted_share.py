@@ -15,8 +15,8 @@ from sordino.privacy.discrete import ArgMax
 from sordino.privacy.law import Placed
 from sordino.privacy.relation import Relation
 from sordino.schema.column import Column
-from sordino.share.cells import Cells
-from sordino.share.rounds import Effort, Talk
+from sordino.share.cells import FineCells
+from sordino.share.rounds import FitSteps, Talk
 from sordino.share.schedule import affordable
 from sordino.summaries.marginal import Crossed
 
@@ -24,7 +24,7 @@ RNG = np.random.default_rng(20_24)
 CODES = np.column_stack([RNG.integers(0, 2, 60), RNG.integers(0, 2, 60), RNG.integers(0, 2, 60)])
 MORE = np.concatenate([CODES, [[0, 1, 0]]])
 RARE = np.concatenate([CODES, [[2, 1, 0]]])  # the only one with no value in the first column
-QUICK = Effort(2, 4)
+QUICK = FitSteps(2, 4)
 REPEATS = 25  # what was drawn decides whether a mistake shows
 
 
@@ -32,7 +32,7 @@ HEAVY = {(0, 1): 1, (0, 2): 2, (1, 2): 2}
 
 
 def talk(workload: Any = None, heaviest: int = 1) -> Talk:
-    cells = tuple(Cells.of(Column(f"c{i}", "bool")) for i in range(3))
+    cells = tuple(FineCells.of(Column(f"c{i}", "bool")) for i in range(3))
     sets = tuple(c for k in (1, 2, 3) for c in combinations(range(3), k))
     schedule = affordable(
         Fraction(1), Fraction(1, 10**6), method="adaptive", columns=3, reported=len(sets), reach=1, heaviest=heaviest,
@@ -137,7 +137,7 @@ def share_scores_by_the_true_number_of_rows(codes):
 def share_cells_from_the_values_that_occur(codes):
     """The domain of a column is the list of values in it: somebody with a value of their own adds a cell."""
     plain = talk()
-    values = tuple(Cells.of(Column(f"c{i}", "int", (0, max(int(codes[:, i].max()), 1)))) for i in range(3))
+    values = tuple(FineCells.of(Column(f"c{i}", "int", (0, max(int(codes[:, i].max()), 1)))) for i in range(3))
     return replace(plain, cells=values)
 
 
@@ -159,7 +159,7 @@ def share_bins_at_the_quantiles_of_the_rows(codes):
 def binned(codes: Any, *, private: bool) -> Talk:
     plain, column = talk(), Column("c0", "int", (0, 4))
     middle = int(np.sort(codes[:, 0])[(len(codes) - 1) // 2]) if private else 2
-    return replace(plain, cells=(Cells.of(column, [0, max(middle, 1), 4]), *plain.cells[1:]))
+    return replace(plain, cells=(FineCells.of(column, [0, max(middle, 1), 4]), *plain.cells[1:]))
 
 
 @planted(HAND, PinnedShare(CODES, RARE), clean)

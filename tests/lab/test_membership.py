@@ -17,7 +17,7 @@ from sordino.errors import QueryError
 from sordino.lab import closest_record, density_ratio, shadow, share_ceiling
 from sordino.noise import draw
 from sordino.privacy.cost import gaussian_epsilon
-from sordino.share.rounds import Effort
+from sordino.share.rounds import FitSteps
 
 NAMES = [f"c{i}" for i in range(4)]
 
@@ -66,7 +66,7 @@ def test_shadow_tables_of_the_rows_themselves_give_an_outlier_away():
 
 def made(plan, rows):
     """A large table: what is left of chance is the noise of the counts."""
-    seen = plan.run(answering(rows), draw, Effort(3, 8))
+    seen = plan.run(answering(rows), draw, FitSteps(3, 8))
     return np.column_stack([column.fine(seen.codes[:, i], np.full(len(seen.codes), 0.5)) for i, column in enumerate(seen.columns)])
 
 

@@ -106,7 +106,7 @@ def test_the_hunt_finds_nothing_and_a_fifth_of_a_claim_is_found(name: str, monke
 @pytest.mark.parametrize("name", ASKED)
 def test_an_example_draws_what_it_is_charged_for_and_twice_that_is_seen(name: str, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Twice the price is seen in the draws; of parts, whose answers hardly cross on these tables, by what the mechanism certifies."""
-    monkeypatch.setattr(sandbox, "Nursery", Inside)
+    monkeypatch.setattr(sandbox, "ForkServer", Inside)
     asked, of_parts, caught = ASKED[name], "of parts" in name, False
     for kind in TABLE_KINDS[:2]:
         for pair in (PAIRS[3], PAIRS[12]):

@@ -12,7 +12,7 @@ import pytest
 
 from sordino.errors import BudgetExceeded, LedgerError
 from sordino.ledger import transaction
-from sordino.ledger.transaction import Convoy
+from sordino.ledger.transaction import GroupCommit
 
 
 def until(condition, seconds=20):
@@ -48,7 +48,7 @@ def test_those_who_wait_ride_together():
         for ticket in tickets:
             ticket.result = ticket.wish * 2
 
-    line = Convoy(commit, patience=10)
+    line = GroupCommit(commit, patience=10)
     assert ride_all(line, range(40)) == {wish: wish * 2 for wish in range(40)}
     assert sizes == [40]
 
@@ -61,7 +61,7 @@ def test_a_failed_commit_is_told_to_everybody_in_it_and_the_next_one_is_new():
         if fail[0]:
             raise LedgerError("SRD-603", "the disk is full.", reason="x")
 
-    line = Convoy(commit, patience=20)
+    line = GroupCommit(commit, patience=20)
     told = ride_all(line, range(8))
     assert {type(news) for news in told.values()} == {LedgerError}
     assert len({id(news) for news in told.values()}) == 8
@@ -75,7 +75,7 @@ def test_a_refusal_reaches_only_its_own_caller():
             if ticket.wish % 2:
                 ticket.error = BudgetExceeded("SRD-301", "no.")
 
-    told = ride_all(Convoy(commit, patience=10), range(10))
+    told = ride_all(GroupCommit(commit, patience=10), range(10))
     assert [isinstance(told[wish], BudgetExceeded) for wish in range(10)] == [bool(wish % 2) for wish in range(10)]
 
 
@@ -86,7 +86,7 @@ def test_a_line_that_does_not_move_is_left_in_time_and_nothing_is_spent():
         release.wait(10)
         served.extend(ticket.wish for ticket in take())
 
-    line = Convoy(commit, patience=0.1)
+    line = GroupCommit(commit, patience=0.1)
     told = ride_all(line, ["a", "b"])
     assert [news.code for news in told.values()] == ["SRD-603", "SRD-603"]
     release.set()
@@ -102,7 +102,7 @@ def test_whoever_is_already_in_a_transaction_waits_for_its_end():
         for ticket in tickets:
             ticket.result = "done"
 
-    assert Convoy(commit, patience=1).ride("a") == "done"
+    assert GroupCommit(commit, patience=1).ride("a") == "done"
 
 
 def test_a_broken_chain_of_wakings_is_mended(monkeypatch):
@@ -119,13 +119,13 @@ def test_a_broken_chain_of_wakings_is_mended(monkeypatch):
 
     real = transaction.Ticket.wake
     monkeypatch.setattr(transaction.Ticket, "wake", deaf)
-    line = Convoy(commit, patience=20)
+    line = GroupCommit(commit, patience=20)
     assert ride_all(line, range(12)) == dict.fromkeys(range(12))
 
 
 def test_an_idle_driver_goes_home_and_a_forgotten_line_is_collected(monkeypatch):
     monkeypatch.setattr(transaction, "IDLE", 0.05)
-    line = Convoy(lambda take: [None for _ in take()] and None, patience=5)
+    line = GroupCommit(lambda take: [None for _ in take()] and None, patience=5)
     for _ in range(3):
         line.ride("x")
         assert until(lambda line=line: line._driver is None)
@@ -140,7 +140,7 @@ def test_many_riders_over_many_rounds_are_all_served():
     def commit(take):
         served[0] += len(take())
 
-    line = Convoy(commit, patience=10)
+    line = GroupCommit(commit, patience=10)
     threads = [threading.Thread(target=lambda: [line.ride(1) for _ in range(100)]) for _ in range(24)]
     [thread.start() for thread in threads]
     [thread.join(120) for thread in threads]
@@ -154,4 +154,4 @@ def test_even_a_strange_failure_wakes_everybody(error):
         raise error
 
     with pytest.raises(type(error)):
-        Convoy(commit, patience=5).ride("x")
+        GroupCommit(commit, patience=5).ride("x")

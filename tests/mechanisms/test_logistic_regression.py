@@ -14,7 +14,7 @@ from sordino.mechanisms.gaussian import largest_mu
 from sordino.mechanisms.logistic_regression import _bound
 from sordino.mechanisms.moment_model import sigmoid
 from sordino.summaries.array_table import answer, direction, quantised
-from sordino.summaries.moment import FINE, ONE, Gradient, Term
+from sordino.summaries.moment import FINE, ONE, Gradient, MomentTerm
 
 SMALL = Fraction(1, 10**6)
 
@@ -102,8 +102,8 @@ def test_no_row_is_ever_shortened_by_the_bound():
         for y in (0.0, ONE):
             for x in corners:
                 rows, target = x[None], np.array([y])
-                free, _ = direction(rows, target, Gradient((), Term(), theta, "logistic"))
-                held, _ = direction(rows, target, Gradient((), Term(), theta, "logistic", norm=bound, each=True))
+                free, _ = direction(rows, target, Gradient((), MomentTerm(), theta, "logistic"))
+                held, _ = direction(rows, target, Gradient((), MomentTerm(), theta, "logistic", norm=bound, each=True))
                 assert free.tolist() == held.tolist()
 
 
@@ -115,7 +115,7 @@ def test_a_bound_of_coefficients_that_are_not_those_sent_would_be_seen():
 
     def shortened(bound):
         rows = [(x[None], np.array([y])) for x in corners for y in (0.0, float(ONE))]
-        asked = [Gradient((), Term(), sent, "logistic", norm=norm, each=True) for norm in (None, bound)]
+        asked = [Gradient((), MomentTerm(), sent, "logistic", norm=norm, each=True) for norm in (None, bound)]
         return any(direction(*row, asked[0])[0].tolist() != direction(*row, asked[1])[0].tolist() for row in rows)
 
     assert not shortened(_bound(cap, sent))

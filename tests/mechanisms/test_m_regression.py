@@ -15,7 +15,7 @@ from sordino.mechanisms import LogisticRegression, MRegression, MultinomialRegre
 from sordino.mechanisms.multinomial_regression import farthest
 from sordino.sensitivity.location import read_bounded
 from sordino.summaries.array_table import answer, direction, quantised
-from sordino.summaries.moment import FINE, LINK, ONE, Gradient, Term, faded
+from sordino.summaries.moment import FINE, LINK, ONE, Gradient, MomentTerm, faded
 
 SMALL = Fraction(1, 10**6)
 CLASSES = np.array([[0, 0, 0, 0], [0.5, 1, -0.5, 0], [-0.3, -1, 0.5, 0.7]])
@@ -85,7 +85,7 @@ def test_no_row_is_ever_shortened_by_the_bound_of_several_classes():
         bound = mechanism._bound(2 * ONE + 1, theta)
         for x, y in itertools.product(corners, (-ONE, 0, ONE)):
             free, held = (
-                direction(x[None], np.array([float(y)]), Gradient((), Term(), theta, "softmax", norm=norm, each=True))[0].tolist()
+                direction(x[None], np.array([float(y)]), Gradient((), MomentTerm(), theta, "softmax", norm=norm, each=True))[0].tolist()
                 for norm in (None, bound)
             )
             assert free == held

@@ -14,7 +14,7 @@ from sordino.ledger import Budget, open_ledger
 from sordino.models import BoundedScaler
 from sordino.models.box import as_box, as_numbers
 from sordino.models.rows import ModelRows
-from sordino.summaries.moment import ONE, Gram, Term
+from sordino.summaries.moment import ONE, Gram, MomentTerm
 
 from .scenes import LABELS, NAMES, X, Y, models
 
@@ -98,7 +98,7 @@ def test_rows_are_clamped_dropped_and_counted_as_documented():
     y = np.array([0.5, 0.5, math.inf, None], object)
     rows = ModelRows(x, y, as_box((-1, 1), 2, "bounds_X"), as_box((-1, 1), 1, "bounds_y"))
     with rows.bounded(None, 0) as bounded:
-        products = bounded.ask(Gram((Term(), Term("x1"), Term("x2"), Term("y")))).values[0]
+        products = bounded.ask(Gram((MomentTerm(), MomentTerm("x1"), MomentTerm("x2"), MomentTerm("y")))).values[0]
     assert products[0, 0] == 2 * ONE**2
     assert products[0].tolist() == [2 * ONE**2, (ONE // 2 - ONE) * ONE, ONE * ONE, (ONE // 2 + ONE) * ONE]
 
@@ -109,14 +109,14 @@ def test_labels_that_are_no_class_drop_out():
     counts = []
     for held in (rows, other):
         with held.bounded(None, 0) as bounded:
-            counts.append(int(bounded.ask(Gram((Term(),))).values[0][0, 0]) // ONE**2)
+            counts.append(int(bounded.ask(Gram((MomentTerm(),))).values[0][0, 0]) // ONE**2)
     assert counts == [len(LABELS), int(LABELS.sum())]
 
 
 def test_the_order_of_the_rows_and_their_containers_change_nothing():
     order = np.random.default_rng(3).permutation(len(Y))
     box, limits = as_box((-1, 1), 2, "bounds_X"), as_box((-1, 1), 1, "bounds_y")
-    question = Gram((Term(), Term("x1"), Term("x2"), Term("y")))
+    question = Gram((MomentTerm(), MomentTerm("x1"), MomentTerm("x2"), MomentTerm("y")))
     answers = []
     for features, target in ((X, Y), (X[order], Y[order]), (np.asfortranarray(X), Y), (X.astype(object), list(Y))):
         with ModelRows(features, target, box, limits).bounded(None, 0) as bounded:

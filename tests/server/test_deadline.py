@@ -499,7 +499,7 @@ def test_more_than_so_many_waiting_releases_of_one_analyst_are_turned_away(tmp_p
         for thread in threads:
             thread.start()
         end = time.monotonic() + 20
-        while hall.app.app.app.state.desk._queues["amina"] < 2:
+        while hall.app.app.app.state.queue._queues["amina"] < 2:
             assert time.monotonic() < end
             time.sleep(0.01)
         time.sleep(0.2)
@@ -519,7 +519,7 @@ def test_a_release_that_waits_for_its_turn_can_be_cancelled_and_nothing_is_charg
         return execute(*given, **named)
 
     with visited(write(tmp_path), execute=slow) as hall:
-        token, found, desk = hall.token(), {}, hall.app.app.app.state.desk
+        token, found, queue = hall.token(), {}, hall.app.app.app.state.queue
         plan, other = hall.plan(token, COUNT), hall.token("bela")
 
         def ask(key, method="POST", by=token):
@@ -535,10 +535,10 @@ def test_a_release_that_waits_for_its_turn_can_be_cancelled_and_nothing_is_charg
                 time.sleep(0.01)
             return thread
 
-        threads = [begin(lambda: "amina" in desk._away, "first"), begin(lambda: desk._queues["amina"] == 2, "second")]
+        threads = [begin(lambda: "amina" in queue._away, "first"), begin(lambda: queue._queues["amina"] == 2, "second")]
         ask("second", "DELETE", other)
         assert found["DELETE", "second"].status_code == 404, "somebody else's is none of theirs"
-        waits = next(iter(desk._waiting.values()))
+        waits = next(iter(queue._waiting.values()))
         threads.append(begin(lambda: waits[0].is_set(), "second", "DELETE"))
         go.set()
         for thread in threads:
@@ -551,7 +551,7 @@ def test_a_release_that_waits_for_its_turn_can_be_cancelled_and_nothing_is_charg
         assert found["DELETE", "first"].status_code == 404, "what is paid for stays"
         ask("second")
         assert found["POST", "second"].status_code == 200
-        assert not desk._waiting
+        assert not queue._waiting
 
 
 # what a clock tells

@@ -20,15 +20,15 @@ def hall(tmp_path):
 
 def searches(monkeypatch):
     """How often the book is searched in a thread."""
-    from sordino.server.release_request import Errand
+    from sordino.server.release_request import ReleaseRequest
 
-    seen, real = [], Errand.recorded
+    seen, real = [], ReleaseRequest.recorded
 
     def counted(self, pinned=None):
         seen.append(self.request)
         return real(self, pinned)
 
-    monkeypatch.setattr(Errand, "recorded", counted)
+    monkeypatch.setattr(ReleaseRequest, "recorded", counted)
     return seen
 
 
@@ -51,8 +51,8 @@ def test_a_request_that_was_charged_is_never_given_another_answer(hall):
     other = hall.pay(token, COUNT, "other", epsilon="2", fresh=True).json()
     for turn in range(2):
         assert hall.pay(token, COUNT, f"k{turn}", epsilon="0.5").json()["id"] == other["id"]
-    desk = hall.app.app.app.state.desk
-    desk._known.clear()  # as after a restart: only the book remembers
+    queue = hall.app.app.app.state.queue
+    queue._known.clear()  # as after a restart: only the book remembers
     assert hall.pay(token, COUNT, "mine", epsilon="0.5").json()["id"] == mine.json()["id"]
     assert hall.pay(token, COUNT, "mine", epsilon="0.25").status_code == 409, "another price under the same key"
 
@@ -69,7 +69,7 @@ def test_only_so_many_are_kept(monkeypatch):
     monkeypatch.setattr("sordino.server.release_request.KEPT", 3)
     kept = RecalledAnswers()
 
-    class Errand:
+    class ReleaseRequest:
         def __init__(self, mark):
             self.query, self.mark = "q", mark
 
@@ -77,7 +77,7 @@ def test_only_so_many_are_kept(monkeypatch):
         recalled = "r"
 
     for turn in range(9):
-        kept.keep(Errand(turn), 1, Found())
+        kept.keep(ReleaseRequest(turn), 1, Found())
     assert len(kept._kept) == 3
-    kept.keep(Errand(10), None, Found())
+    kept.keep(ReleaseRequest(10), None, Found())
     assert ("q", 10) not in kept._kept, "a book without a stamp is asked every time"

@@ -15,7 +15,7 @@ from hypothesis import strategies as some
 import sordino as sd
 from sordino.errors import LedgerError
 from sordino.privacy.cost import Cost
-from sordino.session.recalled import Front, Known, best, search
+from sordino.session.recalled import Front, RecordedAnswer, best, search
 from sordino.session.release import Paid
 
 DRAWS = 550
@@ -30,7 +30,9 @@ def table(ledger=":memory:", **extra):
 @given(some.lists(some.tuples(some.integers(1, 6), some.integers(0, 5), some.integers(0, 5)), max_size=30), some.randoms())
 def test_a_front_finds_what_a_search_finds_whatever_came_first(numbers, luck):
     price = Cost.laplace(1)
-    known = [Known((-Fraction(e), (0, i)), price, False, 1.0, {"a": a, "b": b}, {}, "", None) for i, (e, a, b) in enumerate(numbers)]
+    known = [
+        RecordedAnswer((-Fraction(e), (0, i)), price, False, 1.0, {"a": a, "b": b}, {}, "", None) for i, (e, a, b) in enumerate(numbers)
+    ]
     front, shuffled = Front(), luck.sample(known, len(known))
     for item in shuffled:
         front.add(item, (item.widths["a"], item.widths["b"]))

@@ -9,7 +9,7 @@ import numpy as np
 
 from sordino.privacy.relation import Relation
 from sordino.schema.column import Column
-from sordino.share.cells import Cells
+from sordino.share.cells import FineCells
 from sordino.share.rounds import Talk
 from sordino.share.schedule import affordable
 from sordino.summaries.marginal import Crossed
@@ -50,7 +50,7 @@ def talk(
     """All pairs with weight one, or a workload; `heaviest` is the weight the price is for, where it is another than the largest."""
     workload = dict.fromkeys(combinations(range(columns), 2), 1) if workload is None else workload
     heaviest = max(workload.values()) if heaviest is None else heaviest
-    cells = tuple(Cells.of(Column(f"c{i}", "bool")) for i in range(columns))
+    cells = tuple(FineCells.of(Column(f"c{i}", "bool")) for i in range(columns))
     sets = tuple(c for k in (1, 2, 3) for c in combinations(range(columns), k))
     fixed = {"tree": columns - 1, "given": columns * (columns - 1) // 2}.get(method, rounds)
     schedule = affordable(

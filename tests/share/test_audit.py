@@ -10,7 +10,7 @@ from tests.share.small import answering, table, talk
 
 from sordino.lab.finding import lower, upper
 from sordino.noise import draw
-from sordino.share.rounds import Effort
+from sordino.share.rounds import FitSteps
 
 ROWS = table(12, 3)
 ONE = np.array([[1, 0, 1]])
@@ -20,7 +20,7 @@ NEAR = 0.1  # epsilon at which delta is nearly the total variation, where few tr
 
 def likelihood(plan, codes):
     """How much likelier the drawn counts are with one person more, whose cells everybody knows: what the best attack looks at."""
-    seen = plan.run(answering(codes), draw, Effort(0, 0))
+    seen = plan.run(answering(codes), draw, FitSteps(0, 0))
     told = sum(float(y[ONE[0, i]] - (ROWS[:, i] == ONE[0, i]).sum()) / float(plan.schedule.first) ** 2 for i, y in enumerate(seen.first))
     for clique, y in seen.chosen:
         cell, rest = ([np.array(seen.columns[i].cells)[rows[:, i]] for i in clique] for rows in (ONE, ROWS))

@@ -10,20 +10,20 @@ import pytest
 
 from sordino.errors import QueryError
 from sordino.schema.column import Column
-from sordino.share.cells import BINS, Cells, joined, nearest_law
+from sordino.share.cells import BINS, FineCells, joined, nearest_law
 
 KINDS = {
-    "listed": Cells.of(Column("c", "cat", keys=("a", "b", "c", "d"))),
-    "one": Cells.of(Column("c", "cat", keys=("a",))),
-    "none": Cells.of(Column("c", "cat"), keys=()),
-    "truth": Cells.of(Column("c", "bool")),
-    "short": Cells.of(Column("c", "int", (3, 9))),
-    "two": Cells.of(Column("c", "int", (0, 1))),
-    "long": Cells.of(Column("c", "int", (0, 10**6))),
-    "float": Cells.of(Column("c", "float", (0, 1), resolution=Fraction(1, 1000))),
-    "date": Cells.of(Column("c", "date", (dt.date(2020, 1, 1), dt.date(2020, 12, 31)))),
-    "bins": Cells.of(Column("c", "int", (0, 100)), [0, 10, 50, 100]),
-    "spikes": Cells.of(Column("c", "int", (0, 10**6)), {"bins": 8, "spikes": [0]}),
+    "listed": FineCells.of(Column("c", "cat", keys=("a", "b", "c", "d"))),
+    "one": FineCells.of(Column("c", "cat", keys=("a",))),
+    "none": FineCells.of(Column("c", "cat"), keys=()),
+    "truth": FineCells.of(Column("c", "bool")),
+    "short": FineCells.of(Column("c", "int", (3, 9))),
+    "two": FineCells.of(Column("c", "int", (0, 1))),
+    "long": FineCells.of(Column("c", "int", (0, 10**6))),
+    "float": FineCells.of(Column("c", "float", (0, 1), resolution=Fraction(1, 1000))),
+    "date": FineCells.of(Column("c", "date", (dt.date(2020, 1, 1), dt.date(2020, 12, 31)))),
+    "bins": FineCells.of(Column("c", "int", (0, 100)), [0, 10, 50, 100]),
+    "spikes": FineCells.of(Column("c", "int", (0, 10**6)), {"bins": 8, "spikes": [0]}),
 }
 
 
@@ -76,19 +76,19 @@ def test_the_law_nearest_to_noisy_counts():
 
 def test_what_has_no_cells_is_refused_with_a_fix():
     with pytest.raises(QueryError, match="no cells"):
-        Cells.of(Column("c", "id"))
+        FineCells.of(Column("c", "id"))
     with pytest.raises(QueryError, match="no public bounds"):
-        Cells.of(Column("c", "int"))
+        FineCells.of(Column("c", "int"))
     with pytest.raises(QueryError, match="ascend"):
-        Cells.of(Column("c", "int", (0, 100)), [50, 10])
+        FineCells.of(Column("c", "int", (0, 100)), [50, 10])
     with pytest.raises(QueryError, match="lists"):
-        Cells.of(Column("c", "cat", keys=tuple(map(str, range(1_001)))))
+        FineCells.of(Column("c", "cat", keys=tuple(map(str, range(1_001)))))
 
 
 def test_an_empty_tail_stays_empty_and_a_spike_far_out_stays() -> None:
     """The last interval of a long tail is joined for want of rows; the fine cells that do not stand out of noise hold nobody."""
     rng = np.random.default_rng(5)
-    cells = Cells.of(Column("visits", "int", (0, 77)))
+    cells = FineCells.of(Column("visits", "int", (0, 77)))
     truth = np.append(20_000 * 0.26 * 0.74 ** np.arange(78), 0.0)
     truth[60] += 400
     tails, spikes = [], []
@@ -104,7 +104,7 @@ def test_an_empty_tail_stays_empty_and_a_spike_far_out_stays() -> None:
 
 def test_both_bounds_of_a_long_range_are_values_of_their_own() -> None:
     """Values pile up at the bounds, where they are clamped; a 0 or a 1 declared as a number comes out as 0 or 1."""
-    cells = Cells.of(Column("flag", "float", (0.0, 1.0)))
+    cells = FineCells.of(Column("flag", "float", (0.0, 1.0)))
     places = np.array([0, cells.places - 2, cells.places - 1])
     assert cells.decoded(places, np.full(3, 0.99)) == [0.0, 1.0, None]
     assert cells.label(cells.places - 2) in ("1", "1.0")
@@ -123,8 +123,8 @@ def test_both_bounds_of_a_long_range_are_values_of_their_own() -> None:
     ids=lambda column: column.name,
 )  # fmt: skip
 def test_cells_that_were_written_down_make_the_same_values_elsewhere(column):
-    own = Cells.of(column)
-    found = Cells.from_record(own.to_record())
+    own = FineCells.of(column)
+    found = FineCells.from_record(own.to_record())
     places, chance = np.arange(own.places).repeat(5), np.tile([0, 0.2, 0.5, 0.9, 0.999], own.places)
     assert found.decoded(places, chance) == own.decoded(places, chance)
     assert [found.label(i) for i in range(found.places)] == [own.label(i) for i in range(own.places)]

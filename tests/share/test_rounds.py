@@ -14,11 +14,11 @@ from sordino.privacy.discrete import ArgMax, UniformInteger
 from sordino.privacy.law import Placed
 from sordino.privacy.pld import total
 from sordino.privacy.relation import Relation
-from sordino.share.rounds import Effort
+from sordino.share.rounds import FitSteps
 from sordino.share.schedule import FINE, affordable, rounds_of
 from sordino.summaries.marginal import person_unit
 
-QUICK = Effort(4, 10)
+QUICK = FitSteps(4, 10)
 
 
 class Pinned:

@@ -21,7 +21,7 @@ from sordino.schema.column import Column
 from sordino.schema.frame import Frame
 from sordino.statistics.aggregated import AggregateStep, usual_parts
 from sordino.statistics.port import Context
-from sordino.statistics.sandbox import Nursery
+from sordino.statistics.sandbox import ForkServer
 from sordino.summaries.records import Records
 
 RNG = np.random.default_rng(7)
@@ -68,8 +68,8 @@ def hostile(rows: Any) -> Any:
 
 def test_whatever_a_function_does_there_is_one_answer_and_parts_know_nothing_of_each_other(capfd: Any) -> None:
     kinds = [0, 1, 3, 4, 5, 7, 8, 9, 10, 11, 2, 12]
-    with Nursery(hostile, seconds=1.0, megabytes=128, dimension=1) as nursery:
-        found = [float(nursery.answer(np.full((2, 2), float(kind)))[0]) for kind in kinds]
+    with ForkServer(hostile, seconds=1.0, megabytes=128, dimension=1) as forks:
+        found = [float(forks.answer(np.full((2, 2), float(kind)))[0]) for kind in kinds]
     silent = [kind for kind, value in zip(kinds, found, strict=True) if np.isnan(value)]
     assert silent == [1, 3, 5, 7, 8, 9, 10, 2]
     assert [value for value in found if not np.isnan(value)] == [100.0, 104.0, 111.0, 112.0]  # every part is the first one it sees
@@ -79,9 +79,9 @@ def test_whatever_a_function_does_there_is_one_answer_and_parts_know_nothing_of_
 
 def test_a_part_that_is_too_slow_costs_its_limit_and_no_more() -> None:
     started = time.monotonic()
-    with Nursery(hostile, seconds=0.5, megabytes=128, dimension=1) as nursery:
-        nursery.answer(np.full((1, 1), 2.0))
-        assert nursery.answer(np.full((1, 1), 0.0))[0] == 100.0
+    with ForkServer(hostile, seconds=0.5, megabytes=128, dimension=1) as forks:
+        forks.answer(np.full((1, 1), 2.0))
+        assert forks.answer(np.full((1, 1), 0.0))[0] == 100.0
     assert time.monotonic() - started < 10
 
 
@@ -98,8 +98,8 @@ def test_files_opened_before_and_files_on_disk_are_out_of_reach(tmp_path: Any) -
                 continue
         return done
 
-    with kept, Nursery(writes, seconds=5, megabytes=128, dimension=1) as nursery:
-        assert nursery.answer(np.zeros((1, 1)))[0] == 0
+    with kept, ForkServer(writes, seconds=5, megabytes=128, dimension=1) as forks:
+        assert forks.answer(np.zeros((1, 1)))[0] == 0
     assert (tmp_path / "kept").read_bytes() == b""
 
 

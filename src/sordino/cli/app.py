@@ -24,7 +24,9 @@ from sordino.errors import QueryError, SordinoError, not_installed
 
 __all__ = ["app", "main"]
 
-EPILOG = "Anywhere on the line: --config TOML, --json, --quiet. Start with: sordino demo, then sordino init FILE"
+EPILOG = """Anywhere on the line: --config TOML, --json, --quiet. Start with: sordino demo, then sordino init FILE
+
+Completion in your shell: sordino --install-completion"""
 app = typer.Typer(
     name="sordino", help="Private answers about a sensitive table: price first, answer once.", epilog=EPILOG, no_args_is_help=True,
     pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]}, rich_markup_mode=None,

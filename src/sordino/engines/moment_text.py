@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from sordino.engines.text import Text
 from sordino.engines.value_text import bin_text, real
 from sordino.errors import QueryError
-from sordino.summaries.marginal import Axis, Marginals
-from sordino.summaries.moment import COARSE, FINE, GRAIN, LINK, ONE, Gradient, Gram, Lengths, Outer, Term, scaled, steep
+from sordino.summaries.marginal import CellAxis, Marginals
+from sordino.summaries.moment import COARSE, FINE, GRAIN, LINK, ONE, Gradient, Gram, Lengths, MomentTerm, Outer, scaled, steep
 
 __all__ = ["SETS", "crossed", "gradient_text", "gram_text", "lengths_text", "marginal_text", "matrix", "outer_text", "reaches", "whole"]
 
@@ -32,7 +32,7 @@ def gram_text(text: Text, table: str, request: Gram, number: str = "DOUBLE") -> 
     made = [f"CAST({_whole(text, term)} AS {number}) + zero AS {name}" for term, name in zip(request.terms, names, strict=True)]
     rows = _kept(text, table, request.terms, request.required, f"CAST(0 AS {number})")
     rows = f"SELECT {', '.join((*text.keys, *made))} FROM ({rows}) AS kept"
-    ones = {name for term, name in zip(request.terms, names, strict=True) if term == Term()}
+    ones = {name for term, name in zip(request.terms, names, strict=True) if term == MomentTerm()}
     return f"({rows}) AS placed", [*(_product(a, b, ones) for i, a in enumerate(names) for b in names[i:]), "count(x0)"]
 
 
@@ -202,7 +202,7 @@ def _shrunk(text: Text, rows: str, names: list[str], cells: list[str], request: 
     return f"SELECT {_listed(text.keys)}{short}{beside} FROM ({rows}) AS sized", _v(names)
 
 
-def _kept(text: Text, table: str, terms: Sequence[Term], required: Sequence[int], zero: str) -> str:
+def _kept(text: Text, table: str, terms: Sequence[MomentTerm], required: Sequence[int], zero: str) -> str:
     """The bounded rows with a zero that is null where a row does not count, so that sums pass over it.
 
     Not a WHERE: the database would move it to where every coordinate is computed twice.
@@ -220,19 +220,19 @@ def _coarse(text: Text, name: str, bits: int) -> tuple[str, int]:
     return text.column(name) if not shift else f"({text.column(name)} >> {shift})", grid.width >> shift
 
 
-def reaches(text: Text, terms: Sequence[Term]) -> list[int]:
+def reaches(text: Text, terms: Sequence[MomentTerm]) -> list[int]:
     """What stands for 1 in each coordinate of a product."""
     return [1 if term.column is None else _coarse(text, term.column, COARSE)[1] for term in terms]
 
 
-def _whole(text: Text, term: Term) -> str:
+def _whole(text: Text, term: MomentTerm) -> str:
     if term.column is None:
         return "1" if term.index is None else f"CASE WHEN b{term.index} THEN 1 ELSE 0 END"
     coarse, width = _coarse(text, term.column, COARSE)
     return f"{coarse} * 2 - {width}"
 
 
-def _coordinate(text: Text, term: Term) -> str:
+def _coordinate(text: Text, term: MomentTerm) -> str:
     if term.cells:
         middles = [(2 * k + 1) * ONE // len(term.cells) - ONE for k in range(len(term.cells))]
         whens = " ".join(f"WHEN b{i} THEN {middle}" for i, middle in zip(term.cells, middles, strict=True))
@@ -302,13 +302,13 @@ def matrix(values: NDArray[np.object_], units: Sequence[int]) -> NDArray[np.obje
 SETS = 64  # grouping sets of one statement
 
 
-def _place(text: Text, axis: Axis) -> str:
+def _place(text: Text, axis: CellAxis) -> str:
     """Where a row stands among the axis' edges; null where it has no value."""
     q = text.column(axis.column)
     return q if axis.edges is None else bin_text(q, axis.edges)
 
 
-def _cell(place: str, axis: Axis) -> str:
+def _cell(place: str, axis: CellAxis) -> str:
     """The cell of a place, never null. The place is a name: written out, it would be computed once for every branch.
 
     Where values are listed, null has a place of its own and is no null any more: it goes by the same way as all that is in no branch.

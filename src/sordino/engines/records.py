@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sordino.engines.array import column_array
 from sordino.engines.text import Text
 from sordino.engines.value_text import MASK, quoted
-from sordino.summaries.records import Matrix, Records, in_order, in_parts
+from sordino.summaries.records import Records, RowMatrix, in_order, in_parts
 from sordino.summaries.totals import ALL
 
 __all__ = ["SLICE", "RecordReader", "fewest", "thinned"]
@@ -82,7 +82,7 @@ class RecordReader:
     def _only(self, key: Key) -> str:
         raise NotImplementedError
 
-    def _records(self, request: Records) -> Iterator[Matrix]:
+    def _records(self, request: Records) -> Iterator[RowMatrix]:
         columns = tuple(self._text.column(name) for name in request.columns)
         complete = f"CASE WHEN {known(columns)} THEN 1 END"
         wanted, sizes = self._sizes(complete, request.keys)
@@ -105,7 +105,7 @@ class RecordReader:
         whole = request.shares is None or request.shares[place] >= ALL
         return whole and size <= request.most and rows + size <= SLICE
 
-    def _alone(self, columns: tuple[str, ...], request: Records, place: int, where: str, size: int) -> Matrix:
+    def _alone(self, columns: tuple[str, ...], request: Records, place: int, where: str, size: int) -> RowMatrix:
         if request.parts:
             return self._dealt(columns, request, where, size)
         text = f"SELECT {', '.join(columns)} FROM {self._table} AS bounded WHERE {where} AND {known(columns)}"
@@ -115,7 +115,7 @@ class RecordReader:
             text = fewest(self._text, self._table, columns, where, request.most)
         return in_order(_whole(self._fetch(text), columns))
 
-    def _dealt(self, columns: tuple[str, ...], request: Records, where: str, size: int) -> Matrix:
+    def _dealt(self, columns: tuple[str, ...], request: Records, where: str, size: int) -> RowMatrix:
         """All at once where they fit, otherwise part by part: what is kept of a part does not depend on which."""
         text = dealt(self._text, self._table, columns, where)
         if size <= request.most:
@@ -132,7 +132,7 @@ class RecordReader:
         hashes = np.concatenate([_hashes(piece) for piece in pieces])
         return in_parts(rows, hashes, request)
 
-    def _together(self, columns: tuple[str, ...], keys: list[Key], rows: int) -> Iterator[Matrix]:
+    def _together(self, columns: tuple[str, ...], keys: list[Key], rows: int) -> Iterator[RowMatrix]:
         names = self._text.keys
         if not names:
             yield in_order(

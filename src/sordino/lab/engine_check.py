@@ -22,8 +22,8 @@ from sordino.lab.reference_engine import Reference
 from sordino.schema.column import Column
 from sordino.schema.frame import Frame
 from sordino.summaries import KeyWeights
-from sordino.summaries.marginal import MOST_ROWS, Axis, Marginals, person_unit
-from sordino.summaries.moment import FINE, ONE, Gradient, Gram, Lengths, Outer, Term
+from sordino.summaries.marginal import MOST_ROWS, CellAxis, Marginals, person_unit
+from sordino.summaries.moment import FINE, ONE, Gradient, Gram, Lengths, MomentTerm, Outer
 from sordino.summaries.records import Records
 from sordino.summaries.totals import ALL, Clipped, Item, Middles, Ranks, Rows, Totals
 
@@ -181,7 +181,7 @@ def marginals(frame: Frame) -> Marginals:
     for column in frame.columns[:3]:
         width = column.grid().width
         edges = tuple(sorted({0, width // 3, width - width // 3, width}))
-        axes.append(Axis(column.name, edges, (*range(len(edges) - 1), 0)))
+        axes.append(CellAxis(column.name, edges, (*range(len(edges) - 1), 0)))
     sets = [(i,) for i in range(len(axes))] + [(i, j) for j in range(len(axes)) for i in range(j)] + [tuple(range(len(axes)))]
     most = frame.unit.max_rows
     return Marginals(tuple(axes), tuple(dict.fromkeys(sets)), person_unit(most) if most <= MOST_ROWS else 1)
@@ -211,17 +211,17 @@ def records(frame: Frame, keys: tuple[Any, ...], *, full: bool) -> list[Records]
 
 def moments(frame: Frame) -> list[Gram | Gradient | Lengths | Outer]:
     """Products and gradients over the first columns and conditions of a frame."""
-    numbers = tuple(Term(column.name) for column in frame.columns[:3])
-    flags = tuple(Term(index=i) for i in range(len(frame.counted)))[:2]
-    terms, required = (Term(), *numbers[1:], *flags), (0,) if frame.counted else ()
-    target = numbers[0] if numbers else Term()
+    numbers = tuple(MomentTerm(column.name) for column in frame.columns[:3])
+    flags = tuple(MomentTerm(index=i) for i in range(len(frame.counted)))[:2]
+    terms, required = (MomentTerm(), *numbers[1:], *flags), (0,) if frame.counted else ()
+    target = numbers[0] if numbers else MomentTerm()
     theta = tuple((-1) ** i * (FINE // (i + 2)) for i in range(len(terms)))
-    label = flags[0] if flags else Term()
-    classes = Term(cells=tuple(flag.index for flag in flags if flag.index is not None)) if flags else target
+    label = flags[0] if flags else MomentTerm()
+    classes = MomentTerm(cells=tuple(flag.index for flag in flags if flag.index is not None)) if flags else target
     many = tuple((-1) ** k * t // (k + 1) for k in range(3) for t in theta)
     polygon = ((-ONE, 0), (-ONE // 2, -ONE // 3), (-ONE // 7, -ONE // 4), (0, 0), (ONE // 3, ONE // 4), (ONE, 0))
     return [
-        Gram((Term(), *numbers, *flags)),
+        Gram((MomentTerm(), *numbers, *flags)),
         Gram((*terms, target), required),
         Gradient(terms, target, theta, clip=ONE // 3, octaves=5),
         Gradient(terms, target, theta, norm=ONE // 2, octaves=14, required=required),

@@ -23,7 +23,7 @@ from sordino.sensitivity.distance import canonical
 from sordino.summaries import KeyWeights, Tally
 from sordino.summaries.marginal import Crossed, Marginals
 from sordino.summaries.moment import Gradient, Gram, Lengths, Outer
-from sordino.summaries.records import Matrix, Records
+from sordino.summaries.records import Records, RowMatrix
 from sordino.summaries.request import Window, weight_of
 from sordino.summaries.totals import Clipped, GroupTotals, Item, Middle, Middles, Ranks, Rows, Sorted, Totals
 
@@ -175,8 +175,8 @@ def naive_middle(x: list[int], kept: int, radius: int, width: int) -> Middle:
     return Middle(sum(rank(i) for i in range(first, last + 1)), lower, upper, kept, radius, len(x))
 
 
-def _matrix(rows: list[Any], width: int, part: list[int]) -> Matrix:
-    return Matrix(np.array(rows, np.int64).reshape(len(rows), width), len(rows), np.array(part, np.int64))
+def _matrix(rows: list[Any], width: int, part: list[int]) -> RowMatrix:
+    return RowMatrix(np.array(rows, np.int64).reshape(len(rows), width), len(rows), np.array(part, np.int64))
 
 
 class ReferenceAnswer:
@@ -259,7 +259,7 @@ class ReferenceAnswer:
                 table[tuple(places[i] for i in chosen)] += share
         return Crossed(tuple(tables))
 
-    def _records(self, request: Records, key: Any, place: int) -> Matrix:
+    def _records(self, request: Records, key: Any, place: int) -> RowMatrix:
         """By the definition: rows without a null, told from equal ones by their place among them."""
         columns = [self._column(name) for name in request.columns]
         rows = sorted(

@@ -12,12 +12,12 @@ import numpy as np
 
 from sordino.schema.column import coarse_shift
 from sordino.schema.frame import Frame
-from sordino.summaries.moment import COARSE, FINE, GRAIN, LINK, ONE, Gradient, Gram, Lengths, Outer, Products, Sizes, Slope, Term
+from sordino.summaries.moment import COARSE, FINE, GRAIN, LINK, ONE, Gradient, Gram, Lengths, MomentTerm, Outer, Products, Sizes, Slope
 
 __all__ = ["naive_moment"]
 
 
-def coordinate(frame: Frame, term: Term, row: Any) -> int | None:
+def coordinate(frame: Frame, term: MomentTerm, row: Any) -> int | None:
     if term.cells:
         place = next((k for k, index in enumerate(term.cells) if row[3][index]), 0)
         return (2 * place + 1) * ONE // len(term.cells) - ONE
@@ -33,7 +33,7 @@ def coordinate(frame: Frame, term: Term, row: Any) -> int | None:
     return (whole >> shift) * 2 * ONE // (grid.width >> shift) - ONE
 
 
-def coarse(frame: Frame, term: Term, row: Any) -> tuple[Any, int]:
+def coarse(frame: Frame, term: MomentTerm, row: Any) -> tuple[Any, int]:
     """A coordinate of a product, and what stands for 1 in it."""
     if term.column is None:
         return (1 if term.index is None else int(row[3][term.index])), 1
@@ -51,7 +51,7 @@ def product_sums(frame: Frame, request: Gram, rows: list[Any]) -> list[list[int]
     return [[math.floor(value * ONE**2) for value in line] for line in exact]
 
 
-def kept(frame: Frame, terms: tuple[Term, ...], required: tuple[int, ...], rows: list[Any]) -> list[tuple[Any, list[int]]]:
+def kept(frame: Frame, terms: tuple[MomentTerm, ...], required: tuple[int, ...], rows: list[Any]) -> list[tuple[Any, list[int]]]:
     made = [(row[0], [coordinate(frame, term, row) for term in terms]) for row in rows if all(row[3][i] for i in required)]
     return [(unit, [c for c in x if c is not None]) for unit, x in made if None not in x]
 

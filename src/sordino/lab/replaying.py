@@ -22,13 +22,13 @@ from sordino.privacy.discrete import Bernoulli, Categorical
 from sordino.privacy.law import Placed
 from sordino.summaries import Draw, Near, Rung
 
-__all__ = ["Move", "Replay", "replay"]
+__all__ = ["Replay", "ReplayedMove", "replay"]
 
 TRIES = 20  # conversations at most, until one is not covered by delta
 
 
 @dataclass(frozen=True)
-class Move:
+class ReplayedMove:
     """Something private that a theorem lets move by so much between neighbours, and how far it moved."""
 
     turn: int
@@ -53,7 +53,7 @@ class Replay:
 
     recording: Recording
     differences: tuple[str, ...]
-    moves: tuple[Move, ...] = ()
+    moves: tuple[ReplayedMove, ...] = ()
     spent: PathTrace | None = None
     confidence: float = 1.0
 
@@ -141,7 +141,7 @@ def _pinned(law: Any, step: RecordedStep | None) -> Any:
     return step.outcome
 
 
-def _compare(mechanism: Any, first: Recording, second: Recording) -> tuple[list[str], list[Move]]:
+def _compare(mechanism: Any, first: Recording, second: Recording) -> tuple[list[str], list[ReplayedMove]]:
     differences, moves = [], []
     for i, (one, other) in enumerate(zip_longest(first.steps, second.steps), start=1):
         if one is None or other is None or (one.kind, one.public) != (other.kind, other.public):
@@ -165,24 +165,24 @@ def _public(one: Any, other: Any) -> Iterator[str]:
             yield from _equal(one, other, "worst_case", "low", "high", "step")
 
 
-def _moves(mechanism: Any, turn: int, one: Any, other: Any) -> Iterator[Move]:
+def _moves(mechanism: Any, turn: int, one: Any, other: Any) -> Iterator[ReplayedMove]:
     """Private things that a theorem allows to differ, but not by more than it says."""
     match one, other:
         case Rung(), Rung():
             words = f"the place on the ladder moves from {one.index} to {other.index}"
-            yield Move(turn, "place on the ladder", abs(one.index - other.index), 1, words)
+            yield ReplayedMove(turn, "place on the ladder", abs(one.index - other.index), 1, words)
             scale = min(one.scales[one.index], other.scales[other.index])
             words = "the statistic moves by more than the smaller scale"
-            yield Move(turn, "statistic over its scale", _far(mechanism, one, other) / scale, 1, words)
+            yield ReplayedMove(turn, "statistic over its scale", _far(mechanism, one, other) / scale, 1, words)
         case Near(), Near():
             words = f"the distance moves from {one.distance} to {other.distance}"
-            yield Move(turn, "distance", abs(one.distance - other.distance), 1, words)
+            yield ReplayedMove(turn, "distance", abs(one.distance - other.distance), 1, words)
         case Placed(), Placed() if hasattr(mechanism, "s") and mechanism.beta is not None:
             narrow, wide = sorted((one.scale, other.scale))  # type: ignore[type-var]
             moved, beta = math.log(wide / narrow), float(mechanism.beta)  # type: ignore[operator]
-            yield Move(turn, "ln S", moved, beta * (1 + 1e-12), f"ln S moves by {moved:.6g}, beta is {beta:.6g}")
+            yield ReplayedMove(turn, "ln S", moved, beta * (1 + 1e-12), f"ln S moves by {moved:.6g}, beta is {beta:.6g}")
             far = _far(mechanism, one, other) * mechanism.s
-            yield Move(turn, "statistic over S", far / narrow, 1, "the statistic moves by more than S")
+            yield ReplayedMove(turn, "statistic over S", far / narrow, 1, "the statistic moves by more than S")
 
 
 def _far(mechanism: Any, one: Any, other: Any) -> Fraction:

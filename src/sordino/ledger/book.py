@@ -26,7 +26,7 @@ from sordino.ledger.chain import START, Check, check_chain, entry_of, export_row
 from sordino.ledger.place import Sighting, WitnessFile
 from sordino.ledger.port import Entry, Found, Head, InDoubt, Membership, Page, Store
 from sordino.ledger.record import Asked, as_asked, as_key, as_text, damaged, read
-from sordino.ledger.transaction import Charge, ChargeOffer, Clerk, Convoy, Seal, Ticket, own_offer
+from sordino.ledger.transaction import Charge, ChargeOffer, GroupCommit, Seal, Ticket, Transaction, own_offer
 from sordino.pictures import Picture, steps
 from sordino.privacy.cost import Cost
 from sordino.privacy.number import LARGEST_EPSILON
@@ -106,7 +106,7 @@ class Book:
         self, store: Store, terms: Terms, witness: WitnessFile | None, *, frozen: LedgerError | None = None, patience: float = PATIENCE
     ) -> None:
         self.terms, self._store, self.witness, self._frozen = terms, store, witness, frozen
-        self._convoy = Convoy(self._commit, patience=patience) if store.place is not None else None
+        self._group_commit = GroupCommit(self._commit, patience=patience) if store.place is not None else None
         self._alone, self._reading = threading.Lock(), threading.Lock()
         self._walked = START  # as far as the chain was walked here; replaced as a whole, so that readers need no lock
         self._read, self._members = 0, dict[bytes, list[tuple[str, tuple[int, ...], bool]]]()  # rows seen, and where questions stand
@@ -253,10 +253,10 @@ class Book:
 
     def close(self) -> None:
         self._frozen = self._frozen or LedgerError("SRD-603", "the ledger is closed.", "Open it again.")
-        if self._convoy is None:
+        if self._group_commit is None:
             self._store.close()
         else:
-            self._convoy.close(self._store.close)
+            self._group_commit.close(self._store.close)
 
     def __enter__(self) -> Book:
         return self
@@ -290,8 +290,8 @@ class Book:
             raise LedgerError(self._frozen.code, self._frozen.what, self._frozen.fix, **self._frozen.facts)
 
     def _ask(self, wish: Charge | Seal) -> Any:
-        if self._convoy is not None:
-            return self._convoy.ride(wish)
+        if self._group_commit is not None:
+            return self._group_commit.ride(wish)
         ticket = Ticket(wish)
         with self._alone:
             self._commit(lambda: [ticket])
@@ -299,39 +299,39 @@ class Book:
             raise ticket.error
         return ticket.result
 
-    def write(self, work: Callable[[Clerk, Page], None], *, anew: bool = False) -> None:
+    def write(self, work: Callable[[Transaction, Page], None], *, anew: bool = False) -> None:
         """One transaction of the owner's own: a policy, a version, an adoption (which witnesses `anew`)."""
 
-        def transaction(page: Page) -> Head:
+        def transact(page: Page) -> Head:
             head = self._at(page, anew=anew)
-            clerk = Clerk(self.terms, head, page, [])
-            work(clerk, page)
-            return self._turn(page, clerk) if clerk.rows else head
+            transaction = Transaction(self.terms, head, page, [])
+            work(transaction, page)
+            return self._turn(page, transaction) if transaction.rows else head
 
-        head = self._store.transact(transaction)
+        head = self._store.transact(transact)
         self._remember(head, LedgerTally.from_text(head.state), anew=anew)
 
     def _commit(self, take: Callable[[], list[Ticket]]) -> None:
         written: list[Ticket] = []
 
-        def transaction(page: Page) -> tuple[Head, LedgerTally] | None:
+        def transact(page: Page) -> tuple[Head, LedgerTally] | None:
             tickets = take()
             head = self._at(page)
-            clerk = Clerk(self.terms, head, page, [ticket.wish for ticket in tickets])
+            transaction = Transaction(self.terms, head, page, [ticket.wish for ticket in tickets])
             written.clear()
             for ticket in tickets:
-                before = clerk.count
+                before = transaction.count
                 ticket.result = ticket.error = None
                 try:
-                    ticket.result = clerk.serve(ticket.wish)
+                    ticket.result = transaction.serve(ticket.wish)
                 except SordinoError as refusal:
                     ticket.error = refusal
-                if clerk.count > before:
+                if transaction.count > before:
                     written.append(ticket)
-            return (self._turn(page, clerk), clerk.tally) if clerk.rows else None
+            return (self._turn(page, transaction), transaction.tally) if transaction.rows else None
 
         try:
-            turned = self._store.transact(transaction)
+            turned = self._store.transact(transact)
             if turned is not None:
                 self._remember(*turned)
         except (InDoubt, OSError):
@@ -350,13 +350,13 @@ class Book:
 
         return self._summed(seen)
 
-    def _turn(self, page: Page, clerk: Clerk) -> Head:
-        head = clerk.head()
-        if clerk.upgrades:
+    def _turn(self, page: Page, transaction: Transaction) -> Head:
+        head = transaction.head()
+        if transaction.upgrades:
             copy = page.upgrade()
             kept = f"; a copy of it as it was is kept at {copy}" if copy is not None else ""
             log.warning("sordino: the ledger of %s is of format 2 from here on, and older versions refuse it%s", self.dataset, kept)
-        page.append(clerk.rows, clerk.seals, head)
+        page.append(transaction.rows, transaction.seals, head)
         return head
 
     def _remember(self, head: Head, tally: LedgerTally, *, anew: bool = False) -> None:

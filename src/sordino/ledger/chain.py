@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from sordino.errors import LedgerError, SordinoError
 from sordino.ledger.balance import LedgerTally
 from sordino.ledger.budget import Price, Terms
-from sordino.ledger.port import Entry, Found, Head, Row
+from sordino.ledger.port import Entry, Found, Head, StoredRow
 from sordino.ledger.record import GENESIS, Asked, canonical, damaged, decoding, digest, entry_id, genuine, link, read
 from sordino.privacy.cost import Cost
 
@@ -54,7 +54,7 @@ class _Fault(Exception):
     pass
 
 
-def check_chain(rows: Iterable[Row], head: Head | None, *, answers: bool = True) -> Check:
+def check_chain(rows: Iterable[StoredRow], head: Head | None, *, answers: bool = True) -> Check:
     """Walk the chain from its first entry: bytes, hashes, numbers, seals and sums.
 
     Theorem. If the walk succeeds and ends in the head an outside witness saw, the entries are those the witness saw.
@@ -91,7 +91,7 @@ def check_chain(rows: Iterable[Row], head: Head | None, *, answers: bool = True)
     return Check(True, count, before.hex())
 
 
-def _spelled(row: Row, record: dict[str, Any], count: int) -> None:
+def _spelled(row: StoredRow, record: dict[str, Any], count: int) -> None:
     if row.number != count:
         raise _Fault("an entry is missing or out of order")
     if canonical(record) != row.record or record["number"] != count or (record["kind"] == "genesis") != (count == 0):
@@ -104,7 +104,7 @@ class _Files(NamedTuple):
     requests: set[str]
     unsealed: dict[int, int | None]
 
-    def check(self, row: Row, record: dict[str, Any], answers: bool) -> None:
+    def check(self, row: StoredRow, record: dict[str, Any], answers: bool) -> None:
         if record["kind"] == "charge":
             if record["request"] in self.requests or (row.request, row.key) != (record["request"], bytes.fromhex(record["key"])):
                 raise _Fault("a request appears twice or is filed under another name")
@@ -120,7 +120,7 @@ class _Files(NamedTuple):
 START = Head(0, GENESIS, "")  # before the first entry
 
 
-def summed(walked: Head, rows: Iterable[Row], head: Head) -> Head:
+def summed(walked: Head, rows: Iterable[StoredRow], head: Head) -> Head:
     """Walk on to this head over the entries behind the last one walked; refused unless they lead there and add up to the sums beside it.
 
     The head is in no hash, so its sums alone prove nothing: one that is not reached, or says another sum, was edited.
@@ -139,7 +139,7 @@ def summed(walked: Head, rows: Iterable[Row], head: Head) -> Head:
     return head
 
 
-def _linked(rows: Iterable[Row], walked: Head, head: Head) -> Iterator[tuple[Row, dict[str, Any]]]:
+def _linked(rows: Iterable[StoredRow], walked: Head, head: Head) -> Iterator[tuple[StoredRow, dict[str, Any]]]:
     """The entries up to a head that follow on those walked, and what they say; refused where the hashes do not lead on."""
     count, last = walked.count, walked.hash
     for row in rows if count != head.count else ():
@@ -153,7 +153,7 @@ def _linked(rows: Iterable[Row], walked: Head, head: Head) -> Iterator[tuple[Row
         count += 1
 
 
-def read_entries(rows: Iterable[Row], head: Head, ledger: str) -> list[Entry]:
+def read_entries(rows: Iterable[StoredRow], head: Head, ledger: str) -> list[Entry]:
     """Every charge and write-off in order, with its answer if one is recorded; refused unless the rows lead to the head."""
     kept, seals, last = [], {}, (START.count, START.hash)
     for row, record in _linked(rows, START, head):
@@ -209,7 +209,7 @@ def _paid(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [member for member in record.get("members", ()) if "cost" in member or "family" in member]
 
 
-def export_rows(rows: Iterable[Row]) -> Iterator[str]:
+def export_rows(rows: Iterable[StoredRow]) -> Iterator[str]:
     """The book as JSON lines, one entry each, with its hash and the answer in base64."""
     for row in rows:
         answer = None if row.answer is None else b64encode(row.answer).decode("ascii")
@@ -218,7 +218,7 @@ def export_rows(rows: Iterable[Row]) -> Iterator[str]:
 
 def verify_export(text: str) -> Check:
     """Check an exported book without the ledger it came from; compare `.head` with what the owner's witness says."""
-    rows: list[Row] = []
+    rows: list[StoredRow] = []
     tally, last = LedgerTally(), GENESIS
     try:
         for number, line in enumerate(text.splitlines()):
@@ -227,7 +227,7 @@ def verify_export(text: str) -> Check:
             answer = None if item["answer"] is None else b64decode(item["answer"])
             filed = (record["request"], bytes.fromhex(record["key"])) if record["kind"] == "charge" else (None, None)
             last = bytes.fromhex(item["hash"])
-            rows.append(Row(number, last, canonical(record), answer, *filed))
+            rows.append(StoredRow(number, last, canonical(record), answer, *filed))
             if record["kind"] == "seal":
                 rows[record["charge"]] = rows[record["charge"]]._replace(sealed=number)
             tally = LedgerTally.of(record) if number == 0 else tally

@@ -18,7 +18,7 @@ from sordino.ledger.place import Sighting
 from sordino.ledger.port import Page
 from sordino.ledger.record import FORMAT
 from sordino.ledger.sqlite_store import copy_of
-from sordino.ledger.transaction import Clerk
+from sordino.ledger.transaction import Transaction
 from sordino.privacy.cost import Cost
 from sordino.privacy.number import as_delta, as_epsilon
 
@@ -63,9 +63,9 @@ def _write_off(book: Book, stated: tuple[Price, Fraction] | None) -> Price:
     seen = _sighting(book)
     taken = NOTHING[0]
 
-    def work(clerk: Clerk, page: Page) -> None:
+    def work(transaction: Transaction, page: Page) -> None:
         nonlocal taken
-        least, naive = _missing(seen, clerk, page)
+        least, naive = _missing(seen, transaction, page)
         price, own = stated or (least, naive)
         if seen is None and stated is None:
             raise QueryError("SRD-606", "the witness is missing: what was lost is not known.", "State epsilon=..., 0 if nothing was lost.")
@@ -74,12 +74,12 @@ def _write_off(book: Book, stated: tuple[Price, Fraction] | None) -> Price:
                 "SRD-606", f"the witness saw {float(least.loss):.6g} more spent than this ledger shows.",
                 "State at least that, or nothing to write off exactly that.", least=least,
             )  # fmt: skip
-        spent, cap = clerk.tally.spent, book.terms.filter.cap
+        spent, cap = transaction.tally.spent, book.terms.filter.cap
         taken = Price(min(price.loss, cap.loss - spent.loss), min(price.delta, cap.delta - spent.delta))
         saw = None if seen is None else {"count": seen.count, "head": seen.head.hex(), "place": seen.place}
         place = None if book.witness is None else book.witness.place
-        clerk.write("adopt", {"charged": taken.to_dict(), "naive": str(own), "place": place, "seen": saw})
-        clerk.tally.add(taken.grains, grains(own), None)
+        transaction.write("adopt", {"charged": taken.to_dict(), "naive": str(own), "place": place, "seen": saw})
+        transaction.tally.add(taken.grains, grains(own), None)
 
     book.write(work, anew=True)
     return taken
@@ -93,7 +93,7 @@ def _sighting(book: Book) -> Sighting | None:
     return seen if seen is not None and seen.ledger == book.id else None
 
 
-def _missing(seen: Sighting | None, clerk: Clerk, page: Page) -> tuple[Price, Fraction]:
+def _missing(seen: Sighting | None, transaction: Transaction, page: Page) -> tuple[Price, Fraction]:
     """What the witness saw spent and this book does not show.
 
     A ledger that is behind is an earlier part of the history the witness saw, so the difference of the sums is missing. A ledger that
@@ -101,11 +101,11 @@ def _missing(seen: Sighting | None, clerk: Clerk, page: Page) -> tuple[Price, Fr
     """
     if seen is None or page.hash_at(seen.count - 1) == seen.head:
         return NOTHING
-    if seen.count <= clerk.count:
+    if seen.count <= transaction.count:
         return seen.spent, seen.naive
-    spent = clerk.tally.spent
+    spent = transaction.tally.spent
     shortfall = Price(max(Fraction(0), seen.spent.loss - spent.loss), max(Fraction(0), seen.spent.delta - spent.delta))
-    return shortfall, max(Fraction(0), seen.naive - of_grains(clerk.tally.naive))
+    return shortfall, max(Fraction(0), seen.naive - of_grains(transaction.tally.naive))
 
 
 @dataclass(frozen=True)
@@ -134,10 +134,10 @@ def upgrade(where: Where, *, dataset: str | None = None, witness: Where | None =
         book = whole_book(store, witness, state).verified()
         before = FORMAT
 
-        def work(clerk: Clerk, _: Page) -> None:
+        def work(transaction: Transaction, _: Page) -> None:
             nonlocal before
-            before = clerk.older
-            clerk.begin_format()
+            before = transaction.older
+            transaction.begin_format()
 
         book.write(work)
     finally:

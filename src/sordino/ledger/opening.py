@@ -16,9 +16,9 @@ from sordino.ledger.balance import LedgerTally
 from sordino.ledger.book import PATIENCE, Book
 from sordino.ledger.budget import Budget, Terms
 from sordino.ledger.place import WitnessFile, check_marker, orphan_at, sources_of, state_directory, write_marker
-from sordino.ledger.port import Found, Head, Page, Row, Store
+from sordino.ledger.port import Found, Head, Page, Store, StoredRow
 from sordino.ledger.record import FORMAT, GENESIS, as_text, canonical, damaged, link, read
-from sordino.ledger.transaction import Clerk
+from sordino.ledger.transaction import Transaction
 from sordino.privacy.relation import PrivacyUnit, Relation
 
 __all__ = ["MemoryStore", "open_ledger", "read_ledger", "store_at", "whole_book"]
@@ -33,7 +33,7 @@ class MemoryStore:
 
     def __init__(self) -> None:
         self._lock, self._pid = threading.RLock(), os.getpid()  # a transaction may read
-        self._rows: list[Row] = []
+        self._rows: list[StoredRow] = []
         self._sealed: dict[int, int] = {}
         self._requests: dict[str, int] = {}
         self._keys: dict[bytes, list[int]] = {}
@@ -68,7 +68,7 @@ class MemoryStore:
     def sealed(self, numbers: Sequence[int]) -> dict[int, int | None]:
         return {n: self._sealed.get(n) for n in numbers if n < len(self._rows) and self._rows[n].request is not None}
 
-    def append(self, rows: Sequence[Row], seals: Iterable[tuple[int, int]], head: Head) -> None:
+    def append(self, rows: Sequence[StoredRow], seals: Iterable[tuple[int, int]], head: Head) -> None:
         self._rows.extend(rows)  # first: whoever finds a request looks for its row
         for row in rows:
             if row.request is not None and row.key is not None:
@@ -92,7 +92,7 @@ class MemoryStore:
             fix = "Give ledger= a path: a file is shared by all processes that open it."
             raise LedgerError("SRD-603", "a ledger in memory belongs to the process that made it, and this is a fork of it.", fix)
 
-    def rows(self, *, answers: bool = True, start: int = 0) -> Iterator[Row]:
+    def rows(self, *, answers: bool = True, start: int = 0) -> Iterator[StoredRow]:
         with self._lock:
             return iter([row._replace(sealed=self._sealed.get(row.number)) for row in self._rows[start:]])
 
@@ -208,7 +208,7 @@ def _vacant(store: Store, witness: Where | None, state: Where | None) -> None:
 
 
 def _create(store: Store, record: dict[str, Any]) -> None:
-    row = Row(0, link(GENESIS, canonical(record)), canonical(record))
+    row = StoredRow(0, link(GENESIS, canonical(record)), canonical(record))
 
     def begin(page: Page) -> None:
         if page.head() is None:  # somebody else may have made it meanwhile; then theirs is the ledger
@@ -218,13 +218,13 @@ def _create(store: Store, record: dict[str, Any]) -> None:
 
 
 def _witnessed(book: Book, budget: Budget | None, version: str) -> None:
-    def declare(clerk: Clerk, _: Page) -> None:
-        if budget is not None and budget.policy() != clerk.tally.policy:
-            clerk.write("policy", {"policy": budget.policy()})
-            clerk.tally.policy = budget.policy()
-        if version not in clerk.tally.versions:
-            clerk.write("version", {"version": version})
-            clerk.tally.versions.append(version)
+    def declare(transaction: Transaction, _: Page) -> None:
+        if budget is not None and budget.policy() != transaction.tally.policy:
+            transaction.write("policy", {"policy": budget.policy()})
+            transaction.tally.policy = budget.policy()
+        if version not in transaction.tally.versions:
+            transaction.write("version", {"version": version})
+            transaction.tally.versions.append(version)
 
     try:
         book.write(declare)

@@ -11,7 +11,7 @@ from sordino.ledger.budget import Price
 from sordino.ledger.record import FORMAT, Asked
 from sordino.privacy.cost import Cost
 
-__all__ = ["Entry", "Found", "Head", "InDoubt", "Ledger", "Membership", "Page", "Row", "Store"]
+__all__ = ["Entry", "Found", "Head", "InDoubt", "Ledger", "Membership", "Page", "Store", "StoredRow"]
 
 T = TypeVar("T")
 NOTHING = Price(Fraction(0), Fraction(0))
@@ -75,7 +75,7 @@ class Ledger(Protocol):
         ...
 
 
-class Row(NamedTuple):
+class StoredRow(NamedTuple):
     """One link of the chain as it is kept: the record's bytes, their hash with all before them, and beside them
     what the store needs to find it: a seal's answer, a charge's request, key and the number of its seal."""
 
@@ -129,7 +129,7 @@ class Page(Protocol):
         """Of these charges, those that exist, with the number of their seal."""
         ...
 
-    def append(self, rows: Sequence[Row], seals: Iterable[tuple[int, int]], head: Head) -> None:
+    def append(self, rows: Sequence[StoredRow], seals: Iterable[tuple[int, int]], head: Head) -> None:
         """Add rows, mark (seal, charge) pairs, move the head."""
         ...
 
@@ -150,5 +150,5 @@ class Store(Protocol):
         """A number that changes with every write, if this store can tell at no cost; None where it cannot."""
         ...
 
-    def rows(self, *, answers: bool = True, start: int = 0) -> Iterator[Row]: ...
+    def rows(self, *, answers: bool = True, start: int = 0) -> Iterator[StoredRow]: ...
     def close(self) -> None: ...

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sordino.errors import LedgerError, QueryError, not_installed
-from sordino.ledger.port import Found, Head, InDoubt, Row
+from sordino.ledger.port import Found, Head, InDoubt, StoredRow
 
 if TYPE_CHECKING:
     import psycopg
@@ -102,7 +102,7 @@ class PostgresPage:
         query = "SELECT number, sealed FROM sordino_entry WHERE ledger = %s AND request IS NOT NULL AND number = ANY(%s)"
         return dict(self._ask(query, self._ledger, list(numbers)))
 
-    def append(self, rows: Sequence[Row], seals: Iterable[tuple[int, int]], head: Head) -> None:
+    def append(self, rows: Sequence[StoredRow], seals: Iterable[tuple[int, int]], head: Head) -> None:
         self.changed = True
         with self.connection.cursor() as cursor:
             cursor.executemany(
@@ -230,7 +230,7 @@ class PostgresStore:
     def answers(self, key: bytes, since: int = 0) -> list[tuple[str, Found]]:
         return [(row[0], Found(*row[1:])) for row in self._read(ANSWERS, self._ledger, key, since)]
 
-    def rows(self, *, answers: bool = True, start: int = 0) -> Iterator[Row]:
+    def rows(self, *, answers: bool = True, start: int = 0) -> Iterator[StoredRow]:
         column = "answer" if answers else "NULL"
         query = (
             f"SELECT number, hash, record, {column}, request, key, sealed FROM sordino_entry WHERE ledger = %s AND number >= %s"
@@ -238,7 +238,7 @@ class PostgresStore:
         )
         while chunk := self._read(query, self._ledger, start):
             for row in chunk:
-                yield Row(*row)
+                yield StoredRow(*row)
             start = chunk[-1][0] + 1
 
     def close(self) -> None:

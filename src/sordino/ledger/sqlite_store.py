@@ -26,7 +26,7 @@ from typing import Any, TypeVar
 
 from sordino.errors import LedgerError
 from sordino.ledger.place import locked, sync_directory
-from sordino.ledger.port import Found, Head, Page, Row
+from sordino.ledger.port import Found, Head, Page, StoredRow
 from sordino.ledger.record import damaged
 
 __all__ = [
@@ -108,7 +108,7 @@ class SqlitePage:
         query = "SELECT number, sealed FROM entry WHERE request IS NOT NULL AND number IN (SELECT value FROM json_each(?))"
         return dict(self._ask(query, json.dumps(numbers)))
 
-    def append(self, rows: Sequence[Row], seals: Iterable[tuple[int, int]], head: Head) -> None:
+    def append(self, rows: Sequence[StoredRow], seals: Iterable[tuple[int, int]], head: Head) -> None:
         start = 0
         while start < len(rows):  # one statement for many rows: between statements other threads would take the interpreter away
             size = min(128, 1 << ((len(rows) - start).bit_length() - 1))
@@ -231,12 +231,12 @@ class SqliteStore:
         found = self._read("PRAGMA data_version")
         return found[0][0] if found else None
 
-    def rows(self, *, answers: bool = True, start: int = 0) -> Iterator[Row]:
+    def rows(self, *, answers: bool = True, start: int = 0) -> Iterator[StoredRow]:
         column = "answer" if answers else "NULL"
         query = f"SELECT number, hash, record, {column}, request, key, sealed FROM entry WHERE number >= ? ORDER BY number LIMIT 500"
         while chunk := self._read(query, start):
             for row in chunk:
-                yield Row(*row)
+                yield StoredRow(*row)
             start = chunk[-1][0] + 1
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""The one desk where a charge is admitted, repeated or refused, and an answer is sealed.
+"""Where a charge is admitted, repeated or refused, and an answer is sealed.
 
 Many charges, one transaction: whoever waits while the disk works rides in the next commit together.
 
@@ -25,7 +25,7 @@ from sordino.errors import BudgetExceeded, LedgerError, QueryError, SordinoError
 from sordino.ledger.balance import LedgerTally
 from sordino.ledger.budget import Price, Terms, grains, price_of
 from sordino.ledger.chain import known_entry
-from sordino.ledger.port import Entry, Found, Head, Page, Row
+from sordino.ledger.port import Entry, Found, Head, Page, StoredRow
 from sordino.ledger.record import (
     FORMAT,
     Asked,
@@ -40,7 +40,7 @@ from sordino.ledger.record import (
 )
 from sordino.privacy.cost import Cost
 
-__all__ = ["Charge", "ChargeOffer", "Clerk", "Convoy", "Seal", "Ticket", "own_offer"]
+__all__ = ["Charge", "ChargeOffer", "GroupCommit", "Seal", "Ticket", "Transaction", "own_offer"]
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class Seal(NamedTuple):
     answer: bytes
 
 
-class Clerk:
+class Transaction:
     """Serves wishes in order against the head of one transaction and collects the rows they add."""
 
     def __init__(self, terms: Terms, head: Head, page: Page, wishes: list[Charge | Seal]) -> None:
@@ -93,7 +93,7 @@ class Clerk:
         self.tally = LedgerTally.from_text(head.state)
         self.count, self.hash = head.count, head.hash
         self.at = now()
-        self.rows: list[Row] = []
+        self.rows: list[StoredRow] = []
         self.older = page.version()
         self.upgrades = False
         self.seals: list[tuple[int, int]] = []
@@ -103,7 +103,7 @@ class Clerk:
     def head(self) -> Head:
         return Head(self.count, self.hash, self.tally.to_text())
 
-    def write(self, kind: str, body: Mapping[str, Any], **beside: Any) -> Row:
+    def write(self, kind: str, body: Mapping[str, Any], **beside: Any) -> StoredRow:
         """Add one link to the chain."""
         self.begin_format()
         return self._link(canonical({"format": FORMAT, "kind": kind, "number": self.count, **body}), **beside)
@@ -114,9 +114,9 @@ class Clerk:
             self.upgrades = True
             self.write("format", {"at": self.at, "from": self.older})
 
-    def _link(self, record: bytes, **beside: Any) -> Row:
+    def _link(self, record: bytes, **beside: Any) -> StoredRow:
         self.hash = link(self.hash, record)
-        row = Row(self.count, self.hash, record, **beside)
+        row = StoredRow(self.count, self.hash, record, **beside)
         self.rows.append(row)
         self.count += 1
         return row
@@ -221,7 +221,7 @@ class Ticket:
             self.gate.release()
 
 
-class Convoy:
+class GroupCommit:
     """The line in front of a store. `commit(take)` must call `take()` under the store's lock and settle every ticket it took."""
 
     def __init__(self, commit: Callable[[Callable[[], list[Ticket]]], None], *, patience: float) -> None:
@@ -330,9 +330,9 @@ class Convoy:
         return taken
 
 
-def _begin_again(convoy: Convoy | None) -> None:
-    if convoy is not None:
-        convoy._reset()
+def _begin_again(line: GroupCommit | None) -> None:
+    if line is not None:
+        line._reset()
 
 
 def _again(error: BaseException) -> BaseException:

@@ -27,7 +27,7 @@ from sordino.privacy.relation import Relation
 from sordino.summaries import Ask, Draw
 from sordino.summaries.totals import MOST_ROWS, Values
 
-__all__ = ["ApproximateQuantiles", "Spot", "SpotCells", "Spread", "Stretch", "spread"]
+__all__ = ["ApproximateQuantiles", "Spot", "SpotCells", "SpreadTable", "Stretch", "spread"]
 
 Integers = NDArray[np.int64]
 
@@ -67,7 +67,7 @@ class SpotCells:
 
 
 @dataclass(frozen=True)
-class Spread:
+class SpreadTable:
     """A sorted table whose rows are (point, part), the parts of equal points from the van der Corput sequence."""
 
     point: Integers
@@ -100,10 +100,10 @@ class Spread:
         return SpotCells(before, after, np.minimum(score, clip)[held], 1 << self.bits)
 
 
-def spread(values: Integers, bits: int) -> Spread:
+def spread(values: Integers, bits: int) -> SpreadTable:
     """The o-th of equal values goes to the part whose bits are those of o in reverse: one value more moves none of the others."""
     if not len(values):
-        return Spread(values, values, bits)
+        return SpreadTable(values, values, bits)
     start = np.flatnonzero(np.diff(values, prepend=values[0] - 1))
     place = np.arange(len(values)) - np.repeat(start, np.diff(np.append(start, len(values))))
     part = np.zeros(len(values), np.int64)
@@ -111,7 +111,7 @@ def spread(values: Integers, bits: int) -> Spread:
         part |= ((place >> bit) & 1) << (bits - 1 - bit)
     if len(start) < len(values):
         part = part[np.lexsort((part, values))]
-    return Spread(values, part, bits)
+    return SpreadTable(values, part, bits)
 
 
 class Range(NamedTuple):
@@ -189,11 +189,11 @@ class ApproximateQuantiles:
         table = spread(ask(Values()).values, self.bits)
         return tuple(self._halve(table, self.whole(table), lambda part, q: self._drawn(table, part, q, draw)))
 
-    def whole(self, table: Spread) -> Range:
+    def whole(self, table: SpreadTable) -> Range:
         everything = Stretch(0, len(table.point), Spot(self.low, 0), Spot(self.high, 1 << self.bits))
         return Range(everything, self.levels, Fraction(0), Fraction(1))
 
-    def _halve(self, table: Spread, part: Range, choose: Callable[[Range, Fraction], Spot]) -> list[int]:
+    def _halve(self, table: SpreadTable, part: Range, choose: Callable[[Range, Fraction], Spot]) -> list[int]:
         """The levels of a range, in order: the middle one, then those of either half."""
         if not part.levels:
             return []
@@ -202,19 +202,19 @@ class ApproximateQuantiles:
         below, above = self.halves(table, part, spot)
         return [*self._halve(table, below, choose), spot.point, *self._halve(table, above, choose)]
 
-    def halves(self, table: Spread, part: Range, spot: Spot) -> tuple[Range, Range]:
+    def halves(self, table: SpreadTable, part: Range, spot: Spot) -> tuple[Range, Range]:
         """The rows up to a spot with the lower levels, and those after it with the upper ones."""
         here, cut = len(part.levels) // 2, table.upto(spot, part.where)
         below = Range(part.where._replace(last=cut, stop=spot), part.levels[:here], part.bottom, part.levels[here])
         above = Range(part.where._replace(first=cut, start=spot), part.levels[here + 1 :], part.levels[here], part.top)
         return below, above
 
-    def weighed(self, table: Spread, part: Range, q: Fraction) -> tuple[SpotCells, NDArray[np.float64]]:
+    def weighed(self, table: SpreadTable, part: Range, q: Fraction) -> tuple[SpotCells, NDArray[np.float64]]:
         """The cells of a range and their weights at a relative level."""
         cells = table.cells(part.where, q, self.clip(q))
         return cells, cells.masses(self.measure) * np.exp(-self.rate(q) * cells.score)
 
-    def _drawn(self, table: Spread, part: Range, q: Fraction, draw: Draw) -> Spot:
+    def _drawn(self, table: SpreadTable, part: Range, q: Fraction, draw: Draw) -> Spot:
         """One spot after `start` up to `stop`; where there is none, `stop`, after the same number of draws."""
         cells, weights = self.weighed(table, part, q)
         empty = not len(weights)

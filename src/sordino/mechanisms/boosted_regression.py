@@ -28,7 +28,7 @@ from sordino.privacy.certificate import Certificate
 from sordino.privacy.number import as_delta, as_epsilon, as_positive
 from sordino.privacy.relation import Relation
 from sordino.summaries import Ask, Draw
-from sordino.summaries.moment import FINE, ONE, Gradient, Gram, Products, Slope, Term
+from sordino.summaries.moment import FINE, ONE, Gradient, Gram, MomentTerm, Products, Slope
 
 __all__ = ["DEVIATIONS", "Belief", "BoostedRegression", "Margin", "PosteriorLine", "Round", "blur", "of_rounds"]
 
@@ -180,7 +180,7 @@ class BoostedRegression:
     clip: Fraction = Fraction(3)
     relation: str = "add_remove"
     max_rows: int = 1
-    terms: tuple[Term, ...] | None = None
+    terms: tuple[MomentTerm, ...] | None = None
     required: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:

@@ -33,7 +33,7 @@ from sordino.privacy.certificate import Certificate
 from sordino.privacy.number import as_delta, as_epsilon
 from sordino.privacy.relation import Relation
 from sordino.summaries import Ask, Draw
-from sordino.summaries.moment import FINE, GRAIN, ONE, Gradient, Gram, Lengths, Outer, Term
+from sordino.summaries.moment import FINE, GRAIN, ONE, Gradient, Gram, Lengths, MomentTerm, Outer
 
 __all__ = ["LeastSquares"]
 
@@ -72,7 +72,7 @@ class LeastSquares:
     dimension: int = 2
     relation: str = "add_remove"
     max_rows: int = 1
-    terms: tuple[Term, ...] | None = None
+    terms: tuple[MomentTerm, ...] | None = None
     required: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:

@@ -22,7 +22,7 @@ from sordino.privacy.certificate import Certificate
 from sordino.privacy.number import as_delta, as_epsilon
 from sordino.privacy.relation import Relation
 from sordino.summaries import Ask, Draw
-from sordino.summaries.moment import FINE, GRAIN, LINK, ONE, Gradient, Lengths, Outer, Term
+from sordino.summaries.moment import FINE, GRAIN, LINK, ONE, Gradient, Lengths, MomentTerm, Outer
 
 __all__ = ["LogisticRegression"]
 
@@ -64,7 +64,7 @@ class LogisticRegression:
     relation: str = "add_remove"
     max_rows: int = 1
     capped: bool = True
-    terms: tuple[Term, ...] | None = None
+    terms: tuple[MomentTerm, ...] | None = None
     required: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:

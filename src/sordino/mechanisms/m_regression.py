@@ -21,7 +21,7 @@ from sordino.privacy.certificate import Certificate
 from sordino.privacy.number import as_delta, as_epsilon, as_positive
 from sordino.privacy.relation import Relation
 from sordino.summaries import Ask, Draw
-from sordino.summaries.moment import FINE, GRAIN, ONE, Gradient, Outer, Term, steep
+from sordino.summaries.moment import FINE, GRAIN, ONE, Gradient, MomentTerm, Outer, steep
 
 __all__ = ["MRegression"]
 
@@ -68,7 +68,7 @@ class MRegression:
     knots: tuple[float, ...] = (-HUBER, HUBER)
     heights: tuple[float, ...] = (-HUBER, HUBER)
     scale: Fraction | None = None
-    terms: tuple[Term, ...] | None = None
+    terms: tuple[MomentTerm, ...] | None = None
     required: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:

@@ -23,7 +23,7 @@ from sordino.privacy.law import output_grid
 from sordino.privacy.number import as_delta, as_epsilon, as_positive
 from sordino.privacy.relation import Relation
 from sordino.summaries import Ask, Draw
-from sordino.summaries.moment import FINE, ONE, Gradient, Gram, Term
+from sordino.summaries.moment import FINE, ONE, Gradient, Gram, MomentTerm
 
 __all__ = ["NoisyDescent"]
 
@@ -60,7 +60,7 @@ class NoisyDescent:
     loss: str = "huber"
     relation: str = "add_remove"
     max_rows: int = 1
-    terms: tuple[Term, ...] | None = None
+    terms: tuple[MomentTerm, ...] | None = None
     required: tuple[int, ...] = ()
     curvature: Fraction = Fraction(1, 2)
     radius: Fraction = Fraction(1)
@@ -159,7 +159,7 @@ class NoisyDescent:
         return tuple(np.mean(tail, axis=0).tolist())
 
     def _rows(self, ask: Ask, draw: Draw) -> float:
-        found = ask(Gram((Term(),), self.required)).values
+        found = ask(Gram((MomentTerm(),), self.required)).values
         count = np.array([int(found[0][0, 0]) >> 40 if len(found) else 0], np.int64)
         drawn = float(self._noisy(count, self.scales[0], draw)[0])
         return max(drawn, 2 * float(self.scales[0]), 1.0)  # a count that is nearly all noise must not make the steps large

@@ -19,7 +19,7 @@ from sordino.privacy.certificate import Certificate
 from sordino.privacy.number import as_delta, as_epsilon, as_positive
 from sordino.privacy.relation import Relation
 from sordino.summaries import Ask, Draw
-from sordino.summaries.moment import Gram, Products, Term
+from sordino.summaries.moment import Gram, MomentTerm, Products
 
 __all__ = ["Equations", "NormalEquations", "as_rows", "columns", "solved", "swapped"]
 
@@ -38,9 +38,9 @@ class Equations:
     noise: tuple[float, float, float]
 
 
-def columns(dimension: int) -> tuple[Term, ...]:
+def columns(dimension: int) -> tuple[MomentTerm, ...]:
     """The terms of rows that are held in an array: the constant, the others by number, and the target last."""
-    return (Term(), *(Term(f"x{i}") for i in range(1, dimension)), Term("y"))
+    return (MomentTerm(), *(MomentTerm(f"x{i}") for i in range(1, dimension)), MomentTerm("y"))
 
 
 def as_rows(value: object) -> int:

@@ -25,7 +25,7 @@ from sordino.privacy.law import output_grid
 from sordino.privacy.number import as_delta, as_epsilon
 from sordino.privacy.relation import Relation
 from sordino.summaries import Ask, Draw
-from sordino.summaries.moment import ONE, Lengths, Term
+from sordino.summaries.moment import ONE, Lengths, MomentTerm
 from sordino.summaries.records import Records
 from sordino.summaries.totals import ALL, MOST_ROWS
 
@@ -188,8 +188,8 @@ class ObjectivePerturbation:
 
     def counted(self, ask: Ask) -> int:
         """How many complete rows there are."""
-        terms = (Term(), *(Term(name) for name in self.held[:-1]))
-        found = ask(Lengths(terms, Term(self.held[-1]), (math.ceil(2 * math.sqrt(self.dimension)) * ONE,))).values
+        terms = (MomentTerm(), *(MomentTerm(name) for name in self.held[:-1]))
+        found = ask(Lengths(terms, MomentTerm(self.held[-1]), (math.ceil(2 * math.sqrt(self.dimension)) * ONE,))).values
         return int(sum(found[0])) if len(found) else 0
 
     def rows(self, ask: Ask, drawn: int) -> tuple[Floats, Floats]:

@@ -34,7 +34,7 @@ from sordino.session.preview import Other, Preview, PriceLine
 from sordino.session.release import Release
 from sordino.session.share_preview import Tell, bar
 from sordino.session.shared import Shared
-from sordino.share.cells import Cells
+from sordino.share.cells import FineCells
 
 __all__ = ["Remote", "RemoteQuery", "connect", "promise", "taken_up", "words"]
 
@@ -383,7 +383,7 @@ def _waiting(ask: Callable[[], Any], began: float, seconds: float, tell: Tell | 
 
 
 def _shared(release: Release, cells: list[Any]) -> Shared:
-    made = Shared(release, tuple(Cells.from_record(said) for said in cells))
+    made = Shared(release, tuple(FineCells.from_record(said) for said in cells))
     rows, names = made.record["sampled"], [one.column.name for one in made.fine]
     if not isinstance(rows, int) or not 0 <= rows <= MOST or names != list(made.columns):
         raise ValueError

@@ -19,7 +19,7 @@ from sordino.server.auth import Person, owner_only
 from sordino.server.datasets import House, PlannedQuestion
 from sordino.server.problem import Refusal
 from sordino.server.quote import QuoteTerms, as_json
-from sordino.server.release_request import Desk, Errand, Wish, id_of
+from sordino.server.release_request import ReleaseQueue, ReleaseRequest, Wish, id_of
 from sordino.server.rules import verdict
 from sordino.server.wire import (
     AskBody,
@@ -93,7 +93,7 @@ def balance_of(name: str, opened: Any, person: Person) -> dict[str, Any]:
     return {"dataset": name, **facts, "accounting": balance.filter.accounting, "max_per_release": ceiling, "exact": exact, "purses": purses}
 
 
-def routes(house: House, desk: Desk, worker: Worker) -> APIRouter:
+def routes(house: House, queue: ReleaseQueue, worker: Worker) -> APIRouter:
     """Every route of the API, over these datasets."""
     api = APIRouter(prefix="/v1", dependencies=[Depends(HTTPBearer(auto_error=False))])
 
@@ -145,7 +145,7 @@ def routes(house: House, desk: Desk, worker: Worker) -> APIRouter:
         query, rules = await parsed(request, id), house.rules(person, PlannedQuestion.of(id))
         query = query.ended(body.interval, body.level, body.within_rank)
         wish = Wish(**body.model_dump(exclude={"level", "reason"}))
-        found = await desk.release(Errand(query, wish, person.name, f"{person.name}:{key}", rules, body.reason))
+        found = await queue.release(ReleaseRequest(query, wish, person.name, f"{person.name}:{key}", rules, body.reason))
         if isinstance(found, SordinoError):
             raise found
         request.scope["said"] = {"release": id_of(found.sealed), "paid": found.recalled is None}
@@ -155,7 +155,7 @@ def routes(house: House, desk: Desk, worker: Worker) -> APIRouter:
     async def cancel(request: Request, id: PlanId, key: Key) -> Response:
         """Take back a release that waits for the one before it. Once its turn has come it is paid for, and its answer stays."""
         query, person = await parsed(request, id), who(request)
-        if not desk.cancel(query.table.dataset, f"{person.name}:{key}"):
+        if not queue.cancel(query.table.dataset, f"{person.name}:{key}"):
             fix = "It was answered or is on its way: send it again with the same key and read the answer."
             raise Refusal(404, "SRD-505", "no release waits under this Idempotency-Key.", fix)
         return Response(status_code=204)

@@ -1,4 +1,4 @@
-"""The application: datasets behind a desk and a guard, a deadline for every release.
+"""The application: datasets behind a queue of releases and tokens, a deadline for every release.
 
 Pinned draws and clocks enter here, in Python, and nowhere else.
 """
@@ -26,7 +26,7 @@ from sordino.errors import QueryError, SordinoError
 from sordino.plan.dataset import Dataset
 from sordino.server.api import routes
 from sordino.server.ask_page import pages
-from sordino.server.auth import Buckets, Guard, Tokens, bearer
+from sordino.server.auth import AuthMiddleware, Buckets, Tokens, bearer
 from sordino.server.classroom import PackedFiles, Rooms, lessons
 from sordino.server.clock import Clock, Intake, Wall
 from sordino.server.datasets import House
@@ -35,7 +35,7 @@ from sordino.server.login import Login, Visits
 from sordino.server.oidc import Provider, ProviderSettings, login_routes
 from sordino.server.owner_page import owner_pages, risk_pages
 from sordino.server.problem import Refusal, Unfinished, problem, record
-from sordino.server.release_request import Desk
+from sordino.server.release_request import ReleaseQueue
 from sordino.server.result_page import result_pages
 from sordino.server.sessions import Sessions, Turns
 from sordino.server.sessions_postgres import AnySessions, AnyTurns, PostgresSessions, PostgresTurns
@@ -48,7 +48,7 @@ from sordino.server.worker import Worker
 from sordino.session.execute import execute as charge_look_draw
 from sordino.session.open_dataset import Opened, open_dataset
 
-__all__ = ["ApiRoute", "Counts", "ServerLimits", "create_app", "create_classroom", "documentation", "health", "routes_of"]
+__all__ = ["ApiRoute", "RequestCounts", "ServerLimits", "create_app", "create_classroom", "documentation", "health", "routes_of"]
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ HELP = {
 TEXT = "text/plain; version=0.0.4; charset=utf-8"
 
 
-class Counts:
+class RequestCounts:
     """Counters of this process since it started."""
 
     def __init__(self) -> None:
@@ -151,7 +151,7 @@ def _quoted(value: str) -> str:
     return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
 
-def health(house: House, worker: Worker, tokens: Tokens, counts: Counts) -> APIRouter:
+def health(house: House, worker: Worker, tokens: Tokens, counts: RequestCounts) -> APIRouter:
     """Three addresses outside the API. None of them reads a row."""
     web = APIRouter(include_in_schema=False)
 
@@ -228,9 +228,9 @@ def create_app(
     limits, clock = limits or ServerLimits(), clock or Wall()
     house, worker = House(opened, clock, limits.deadline), Worker(limits.thinking)
     sessions, turns = _shared_state(next(iter(opened.values())).declared, workers)
-    desk = Desk(clock, execute or charge_look_draw, limits.patience, house.sealed, turns)
+    queue = ReleaseQueue(clock, execute or charge_look_draw, limits.patience, house.sealed, turns)
     tokens, buckets = Tokens.beside(files[0]), Buckets(clock, limits.rate / workers, max(1.0, limits.burst / workers))
-    counts = Counts()
+    counts = RequestCounts()
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
@@ -241,7 +241,7 @@ def create_app(
             if (known := deadlines.pause).paused:
                 record("paused", dataset=name, why=known.why, at=known.at)
         yield
-        await desk.close()
+        await queue.close()
         sessions.stop()
         if turns is not None:
             turns.stop()
@@ -256,19 +256,19 @@ def create_app(
         app.include_router(login_routes(Provider(provider), visits, worker))
     app.include_router(health(house, worker, tokens, counts))
     app.include_router(documentation(lambda: _document(app, prefix), visits))
-    app.include_router(routes(house, desk, worker))
-    jobs = ShareJobs(house, desk, clock, limits.patience)
-    app.include_router(share_routes(house, desk, worker, jobs))
-    app.include_router(share_pages(house, desk, worker, visits, jobs))
-    app.include_router(pages(house, desk, worker, visits))
+    app.include_router(routes(house, queue, worker))
+    jobs = ShareJobs(house, queue, clock, limits.patience)
+    app.include_router(share_routes(house, queue, worker, jobs))
+    app.include_router(share_pages(house, queue, worker, visits, jobs))
+    app.include_router(pages(house, queue, worker, visits))
     app.include_router(result_pages(house, worker, visits))
     app.include_router(history_pages(house, worker, visits))
     app.include_router(owner_pages(house, worker, visits, tokens))
     app.include_router(risk_pages(house, worker, visits))
     _classroom(app)
     app.openapi = lambda: _document(app, prefix)  # type: ignore[method-assign]
-    app.state.house, app.state.desk = house, desk
-    return Intake(Guard(app, tokens, buckets), record, desk.quiet, counts.answered, prefix.rstrip("/"), https)
+    app.state.house, app.state.queue = house, queue
+    return Intake(AuthMiddleware(app, tokens, buckets), record, queue.quiet, counts.answered, prefix.rstrip("/"), https)
 
 
 def _shared_state(dataset: Dataset, workers: int) -> tuple[AnySessions, AnyTurns | None]:

@@ -19,7 +19,7 @@ from sordino.server.built_person import TOTALS
 from sordino.server.datasets import House, PlannedQuestion
 from sordino.server.login import Visits, inside
 from sordino.server.price_card import Wished, number, price_card
-from sordino.server.release_request import Desk, Errand, Wish
+from sordino.server.release_request import ReleaseQueue, ReleaseRequest, Wish
 from sordino.server.rules import verdict
 from sordino.server.templates import page
 from sordino.server.worker import Worker
@@ -32,7 +32,7 @@ WAITING = ("SRD-508", "SRD-509")
 WISH = ("within", "epsilon", "percent", "interval")
 
 
-def pages(house: House, desk: Desk, worker: Worker, visits: Visits) -> APIRouter:
+def pages(house: House, queue: ReleaseQueue, worker: Worker, visits: Visits) -> APIRouter:
     """Every page an analyst may open."""
     web = APIRouter(include_in_schema=False)
 
@@ -114,7 +114,7 @@ def pages(house: House, desk: Desk, worker: Worker, visits: Visits) -> APIRouter
             raise QueryError("SRD-503", "the form has no request id.", "Open the page again.")
         rules = house.rules(visit.person, plan)
         request_id, reason = f"{visit.person.name}:{key}", fields.get("reason", "").strip()
-        found = await desk.release(Errand(query, wish, visit.person.name, request_id, rules, reason))
+        found = await queue.release(ReleaseRequest(query, wish, visit.person.name, request_id, rules, reason))
         if isinstance(found, SordinoError):
             if found.code in WAITING:
                 return RedirectResponse(f"/approvals?{urlencode({'dataset': plan.dataset})}", 303)
@@ -141,8 +141,8 @@ def pages(house: House, desk: Desk, worker: Worker, visits: Visits) -> APIRouter
         """Take back an ask of one's own that still waits."""
         visit, fields = await visits.posted(request)
         name, opened = house.dataset(visit.person, fields.get("dataset"))
-        queue = Approvals.beside(opened.declared.path)
-        said = await worker.free(partial(verdict, by=visit.person), queue, opened.ledger, name, fields.get("id", ""), "withdrawn")
+        approvals = Approvals.beside(opened.declared.path)
+        said = await worker.free(partial(verdict, by=visit.person), approvals, opened.ledger, name, fields.get("id", ""), "withdrawn")
         request.scope["said"] = {"approval": said.id, "verdict": said.state}
         return RedirectResponse(f"/approvals?{urlencode({'dataset': name})}", 303)
 

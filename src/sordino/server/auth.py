@@ -24,7 +24,7 @@ from sordino.errors import QueryError, SordinoError
 from sordino.server.clock import Clock
 from sordino.server.problem import Refusal, problem
 
-__all__ = ["ROLES", "Buckets", "Guard", "Person", "Tokens", "admit", "bearer", "digest", "owner_only"]
+__all__ = ["ROLES", "AuthMiddleware", "Buckets", "Person", "Tokens", "admit", "bearer", "digest", "owner_only"]
 
 
 @dataclass
@@ -192,7 +192,7 @@ def owner_only(person: Person) -> None:
 
 
 @dataclass(frozen=True)
-class Guard:
+class AuthMiddleware:
     """The middleware in front of /v1; pages have their own way in."""
 
     app: ASGIApp

@@ -4,7 +4,7 @@ What an analyst could time besides the answer itself: when an answer appears in 
 it, ids are numbers in the book's order). So the seal itself waits for the deadline, which counts from the durable charge: that is when the
 data are first looked at, whatever an analyst does to delay a request.
 
-The desk where releases are paid: one at a time for each analyst, each at its deadline, none turned away while its charge is open.
+Where releases are paid: one at a time for each analyst, each at its deadline, none turned away while its charge is open.
 
 Recorded answers that were found before: given again at once, without a thread, while nothing was written into their book since.
 
@@ -45,7 +45,7 @@ from sordino.session.sharing import SharePlan
 if TYPE_CHECKING:
     from sordino.server.rules import Rules
 
-__all__ = ["Desk", "Errand", "PaidAnswer", "RecalledAnswers", "Timed", "Wish", "id_of", "lost", "reused"]
+__all__ = ["PaidAnswer", "RecalledAnswers", "ReleaseQueue", "ReleaseRequest", "Timed", "Wish", "id_of", "lost", "reused"]
 
 KEPT = 1024
 
@@ -56,24 +56,24 @@ class RecalledAnswers:
     def __init__(self) -> None:
         self._kept: OrderedDict[tuple[Any, Any], tuple[int, PaidAnswer]] = OrderedDict()
 
-    def stamp(self, errand: Errand) -> int | None:
+    def stamp(self, requested: ReleaseRequest) -> int | None:
         """Taken before the book is searched, so that what lands meanwhile makes the answer old."""
-        return None if errand.wish.fresh or not isinstance(errand.query, Query) else errand.query.table.ledger.stamp
+        return None if requested.wish.fresh or not isinstance(requested.query, Query) else requested.query.table.ledger.stamp
 
-    def find(self, errand: Errand) -> PaidAnswer | None:
+    def find(self, requested: ReleaseRequest) -> PaidAnswer | None:
         """What was found before, for a request id that was never charged."""
-        place = (errand.query, errand.mark)
-        if errand.wish.fresh or place not in self._kept:
+        place = (requested.query, requested.mark)
+        if requested.wish.fresh or place not in self._kept:
             return None
         stamp, found = self._kept[place]
-        ledger = errand.query.table.ledger
-        return found if ledger.stamp == stamp and ledger.find(errand.request) is None else None
+        ledger = requested.query.table.ledger
+        return found if ledger.stamp == stamp and ledger.find(requested.request) is None else None
 
-    def keep(self, errand: Errand, stamp: int | None, found: PaidAnswer) -> None:
+    def keep(self, requested: ReleaseRequest, stamp: int | None, found: PaidAnswer) -> None:
         if stamp is None or found.recalled is None:
             return
-        self._kept[errand.query, errand.mark] = (stamp, found)
-        self._kept.move_to_end((errand.query, errand.mark))
+        self._kept[requested.query, requested.mark] = (stamp, found)
+        self._kept.move_to_end((requested.query, requested.mark))
         while len(self._kept) > KEPT:
             self._kept.popitem(last=False)
 
@@ -104,7 +104,7 @@ class PaidAnswer:
 
 
 @dataclass(frozen=True)
-class Errand:
+class ReleaseRequest:
     """A question, a wish and who pays, under one request id."""
 
     query: Query | SharedQuestion
@@ -202,7 +202,7 @@ EVERY, TIMES = 0.1, 600  # seconds between two tries to stop what does not end, 
 Answer = PaidAnswer | SordinoError
 
 
-class Desk:
+class ReleaseQueue:
     """Pays, looks and draws for everybody, by `execute` and by nothing else."""
 
     def __init__(
@@ -221,33 +221,33 @@ class Desk:
         self._stuck = False
         self._recalled = RecalledAnswers()
 
-    async def release(self, errand: Errand) -> Answer:
+    async def release(self, requested: ReleaseRequest) -> Answer:
         """The answer, or why there is none. The work goes on if the caller leaves.
 
         A second release of one analyst waits until the first has left, which is a public time: two at once would slow each other
         down, and so tell how long they take.
         """
-        self.crowded(errand.analyst)
-        if (known := self._at_once(errand)) is not None:
+        self.crowded(requested.analyst)
+        if (known := self._at_once(requested)) is not None:
             return known
-        task = self.begin(errand)
+        task = self.begin(requested)
         done, _ = await asyncio.wait({task}, timeout=self._patience)
         if not done:
             what = "the release takes longer than the server waits."
             raise Unfinished(503, "SRD-506", what, "Ask again with the same Idempotency-Key: it is charged once at most.", Retry_After="5")
         return task.result()
 
-    def _at_once(self, errand: Errand) -> PaidAnswer | None:
+    def _at_once(self, requested: ReleaseRequest) -> PaidAnswer | None:
         """A recorded answer that was found before, for a new request of an analyst who has nothing on the way."""
-        if self._queues[errand.analyst] or errand.place in self._known:
+        if self._queues[requested.analyst] or requested.place in self._known:
             return None
-        found = self._recalled.find(errand)
+        found = self._recalled.find(requested)
         if found is not None:
-            self._remember(errand, found)
+            self._remember(requested, found)
         return found
 
-    def _remember(self, errand: Errand, found: PaidAnswer) -> None:
-        self._known[errand.place] = (errand.mark, found.recalled)
+    def _remember(self, requested: ReleaseRequest, found: PaidAnswer) -> None:
+        self._known[requested.place] = (requested.mark, found.recalled)
         while len(self._known) > REMEMBERED:
             self._known.popitem(last=False)
 
@@ -257,10 +257,10 @@ class Desk:
             what = f"{QUEUE} releases of yours wait for the one before them."
             raise Refusal(429, "SRD-504", what, "Ask one after the other.", Retry_After="5")
 
-    def begin(self, errand: Errand) -> asyncio.Task[Answer]:
+    def begin(self, requested: ReleaseRequest) -> asyncio.Task[Answer]:
         """Set out, in the analyst's turn; whoever asked need not wait."""
-        self._queues[errand.analyst] += 1
-        task = asyncio.create_task(self._in_turn(errand))
+        self._queues[requested.analyst] += 1
+        task = asyncio.create_task(self._in_turn(requested))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
@@ -297,51 +297,51 @@ class Desk:
             unwanted.set()
         return bool(waiting)
 
-    async def _in_turn(self, errand: Errand) -> Answer:
+    async def _in_turn(self, requested: ReleaseRequest) -> Answer:
         unwanted = asyncio.Event()
-        self._waiting.setdefault(errand.place, []).append(unwanted)
+        self._waiting.setdefault(requested.place, []).append(unwanted)
         try:
-            async with self._lock(f"analyst\0{errand.analyst}"), self._turn(errand.analyst):
-                self._waiting[errand.place].remove(unwanted)
-                if not self._waiting[errand.place]:
-                    del self._waiting[errand.place]
+            async with self._lock(f"analyst\0{requested.analyst}"), self._turn(requested.analyst):
+                self._waiting[requested.place].remove(unwanted)
+                if not self._waiting[requested.place]:
+                    del self._waiting[requested.place]
                 if unwanted.is_set():
                     return cancelled()
-                away = self._away[errand.analyst] = asyncio.Event()
+                away = self._away[requested.analyst] = asyncio.Event()
                 try:
-                    return await self._alone(errand)
+                    return await self._alone(requested)
                 finally:
-                    del self._away[errand.analyst]
+                    del self._away[requested.analyst]
                     away.set()
         finally:
-            self._queues[errand.analyst] -= 1
+            self._queues[requested.analyst] -= 1
 
-    async def _alone(self, errand: Errand) -> Answer:
+    async def _alone(self, requested: ReleaseRequest) -> Answer:
         """Alone under its request id, so that a repeat finds the answer; and with its question, so that nobody pays beside another.
 
         Whoever wants a fresh answer pays anyway.
         """
-        question = asyncio.Lock() if errand.wish.fresh else self._lock(errand.key.hex())
-        async with self._lock(errand.place), question:
-            seen, pinned = self._known.get(errand.place, (errand.mark, None))
-            if seen != errand.mark:
+        question = asyncio.Lock() if requested.wish.fresh else self._lock(requested.key.hex())
+        async with self._lock(requested.place), question:
+            seen, pinned = self._known.get(requested.place, (requested.mark, None))
+            if seen != requested.mark:
                 return reused()
-            stamp = self._recalled.stamp(errand)
-            found, timed = await self._watched(errand, pinned)
+            stamp = self._recalled.stamp(requested)
+            found, timed = await self._watched(requested, pinned)
             if timed.start is not None:
-                self._sealed(errand.query)
+                self._sealed(requested.query)
             if timed.late or timed.stopped:
-                errand.rules.deadlines.missed(errand.request, timed.deadline, stopped=timed.stopped)
-                if (told := errand.query.table.log_failure) is not None and timed.stopped:
-                    told(f"{errand.request}: stopped after {FACTOR} deadlines of {timed.deadline:.3g} s; raise deadline_ms\n")
+                requested.rules.deadlines.missed(requested.request, timed.deadline, stopped=timed.stopped)
+                if (told := requested.query.table.log_failure) is not None and timed.stopped:
+                    told(f"{requested.request}: stopped after {FACTOR} deadlines of {timed.deadline:.3g} s; raise deadline_ms\n")
             if isinstance(found, PaidAnswer):
-                self._remember(errand, found)
+                self._remember(requested, found)
                 if pinned is None:
-                    self._recalled.keep(errand, stamp, found)
+                    self._recalled.keep(requested, stamp, found)
             return found
 
-    async def _watched(self, errand: Errand, pinned: str | None) -> tuple[Answer, Timed]:
-        """The errand in a thread of its own; after its fourth deadline it is answered without it, and its work is stopped."""
+    async def _watched(self, requested: ReleaseRequest, pinned: str | None) -> tuple[Answer, Timed]:
+        """The release in a thread of its own; after its fourth deadline it is answered without it, and its work is stopped."""
         loop = asyncio.get_running_loop()
         alarms: list[asyncio.TimerHandle] = []
         over: asyncio.Future[None] = loop.create_future()
@@ -356,8 +356,8 @@ class Desk:
             if timed.deadline:
                 loop.call_soon_threadsafe(lambda: alarms.append(loop.call_later(FACTOR * timed.deadline, ring)))
 
-        timed = Timed(errand.query.table.ledger, self._clock, self._slots, watch)
-        work: Any = (errand.run, timed, self._execute, pinned)
+        timed = Timed(requested.query.table.ledger, self._clock, self._slots, watch)
+        work: Any = (requested.run, timed, self._execute, pinned)
         thread = loop.run_in_executor(self._pool, *work)
         await asyncio.wait({thread, over}, return_when=asyncio.FIRST_COMPLETED)
         if thread.done():

@@ -26,7 +26,7 @@ from sordino.session.sharing import SharePlan
 
 if TYPE_CHECKING:
     from sordino.ledger import Book
-    from sordino.server.release_request import Errand, Wish
+    from sordino.server.release_request import ReleaseRequest, Wish
 
 __all__ = ["Floor", "Gate", "Rules", "Shown", "shown", "verdict"]
 
@@ -135,15 +135,17 @@ class Gate:
     above: Fraction
     plan: str
 
-    def admit(self, errand: Errand, cost: Cost) -> None:
+    def admit(self, requested: ReleaseRequest, cost: Cost) -> None:
         """Let a price pass, or put it into the queue. Nothing is charged and no row is read on this side of the gate."""
-        dataset, wish = errand.query.table.dataset, json.dumps(asdict(errand.wish), default=str)
+        dataset, wish = requested.query.table.dataset, json.dumps(asdict(requested.wish), default=str)
         price = str(cost.epsilon), str(cost.delta)
-        asked = Approval(dataset, errand.analyst, errand.request, self.plan, wish, errand.mark, *price, reason=errand.reason[:LONGEST])
+        asked = Approval(
+            dataset, requested.analyst, requested.request, self.plan, wish, requested.mark, *price, reason=requested.reason[:LONGEST]
+        )
         known = self.approvals.find(asked.id)
         if known is not None and known.mark != asked.mark:
             raise QueryError("SRD-605", "this Idempotency-Key waits for another question or price.", "Use a new key for a new request.")
-        if cost.epsilon <= self.above or errand.query.table.budget.more(cost, analyst=errand.analyst) < 1:
+        if cost.epsilon <= self.above or requested.query.table.budget.more(cost, analyst=requested.analyst) < 1:
             return  # cheap enough; or too dear for the book, which says so itself
         if known is not None and known.state == "withdrawn":
             raise Refusal(409, "SRD-605", "this ask was withdrawn.", "Ask anew, with a new Idempotency-Key.")

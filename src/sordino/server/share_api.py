@@ -19,7 +19,7 @@ from sordino.server.api import Key, answer
 from sordino.server.auth import Person
 from sordino.server.datasets import House, PlannedQuestion
 from sordino.server.problem import Unfinished
-from sordino.server.release_request import Desk, Errand, PaidAnswer, Wish, id_of
+from sordino.server.release_request import PaidAnswer, ReleaseQueue, ReleaseRequest, Wish, id_of
 from sordino.server.result_page import _cell
 from sordino.server.rules import Rules
 from sordino.server.share_jobs import ShareJob, ShareJobs, Standing
@@ -98,30 +98,30 @@ def share_prices(question: SharedQuestion, rules: Rules, epsilon: Any = None, de
 
 
 async def promise(
-    jobs: ShareJobs, desk: Desk, worker: Worker, request: Request, job: ShareJob, *, person: Person, reason: str = ""
+    jobs: ShareJobs, queue: ReleaseQueue, worker: Worker, request: Request, job: ShareJob, *, person: Person, reason: str = ""
 ) -> float:
     """Refuse, or set the job out once the answer has left, and say how many seconds it takes."""
-    errand = await worker.free(jobs.errand, person, job, reason)
-    seconds = await worker.free(jobs.promised, errand)
-    desk.crowded(person.name)
-    held = await jobs.hold(errand)
-    request.scope["after"] = lambda: jobs.start(errand, seconds, held)
+    requested = await worker.free(jobs.request, person, job, reason)
+    seconds = await worker.free(jobs.promised, requested)
+    queue.crowded(person.name)
+    held = await jobs.hold(requested)
+    request.scope["after"] = lambda: jobs.start(requested, seconds, held)
     return seconds
 
 
 async def made(jobs: ShareJobs, worker: Worker, request: Request, id: str, person: Person) -> tuple[Shared, PaidAnswer] | Standing:
     """The table of a job, or how far it is. A job that is not ready says so while its work goes on."""
-    errand: Errand = await worker.free(jobs.errand, person, ShareJob.of(id))
-    found = await jobs.outcome(errand)
+    requested: ReleaseRequest = await worker.free(jobs.request, person, ShareJob.of(id))
+    found = await jobs.outcome(requested)
     if isinstance(found, Standing):
         request.scope["unheld"] = True
         return found
-    assert isinstance(errand.query, SharedQuestion)
+    assert isinstance(requested.query, SharedQuestion)
     request.scope["said"] = {"release": id_of(found.sealed), "paid": found.recalled is None}
-    return await worker.free(errand.query.shared, found.sealed), found
+    return await worker.free(requested.query.shared, found.sealed), found
 
 
-def share_routes(house: House, desk: Desk, worker: Worker, jobs: ShareJobs) -> APIRouter:
+def share_routes(house: House, queue: ReleaseQueue, worker: Worker, jobs: ShareJobs) -> APIRouter:
     """Every route of shared tables."""
     api = APIRouter(prefix="/v1/shares", dependencies=[Depends(HTTPBearer(auto_error=False))])
 
@@ -148,7 +148,7 @@ def share_routes(house: House, desk: Desk, worker: Worker, jobs: ShareJobs) -> A
         person = who(request)
         name, _ = house.dataset(person, body.dataset)
         job = ShareJob.made(name, body.share, Wish(body.epsilon, body.delta, fresh=body.fresh, at_most=body.at_most), key)
-        seconds = await promise(jobs, desk, worker, request, job, person=person, reason=body.reason)
+        seconds = await promise(jobs, queue, worker, request, job, person=person, reason=body.reason)
         place = f"/v1/shares/{job.id}"
         said = {"id": job.id, "state": "promised", "progress": 0.0, "seconds": seconds, "poll": place}
         return answer(said, 202, Location=place)

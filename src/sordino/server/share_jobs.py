@@ -20,7 +20,7 @@ from sordino.server.auth import Person
 from sordino.server.clock import Clock
 from sordino.server.datasets import House, PlannedQuestion
 from sordino.server.problem import Refusal
-from sordino.server.release_request import Desk, Errand, PaidAnswer, Wish
+from sordino.server.release_request import PaidAnswer, ReleaseQueue, ReleaseRequest, Wish
 from sordino.server.shared_question import ShareWords
 from sordino.session.execute import rehearse
 
@@ -83,31 +83,31 @@ class _Underway:
 class ShareJobs:
     """Every shared table that this process has promised."""
 
-    def __init__(self, house: House, desk: Desk, clock: Clock, patience: float) -> None:
-        self._house, self._desk, self._clock, self._patience = house, desk, clock, patience
+    def __init__(self, house: House, queue: ReleaseQueue, clock: Clock, patience: float) -> None:
+        self._house, self._queue, self._clock, self._patience = house, queue, clock, patience
         self._jobs: OrderedDict[str, _Underway] = OrderedDict()
         self._heard: OrderedDict[str, float] = OrderedDict()  # when jobs of other processes were first asked about here
         self._held: dict[AsyncExitStack, asyncio.TimerHandle] = {}  # promises that other processes know of
         self._closing: set[asyncio.Future[None]] = set()
 
-    def errand(self, person: Person, job: ShareJob, reason: str = "") -> Errand:
-        """The job as the desk pays it. Reads nothing."""
+    def request(self, person: Person, job: ShareJob, reason: str = "") -> ReleaseRequest:
+        """The job as the queue of releases pays it. Reads nothing."""
         question = self._house.shared(person, job.plan.id)
         rules = self._house.rules(person, job.plan)
-        return Errand(question, job.wish, person.name, f"{person.name}:{job.key}", rules, reason)
+        return ReleaseRequest(question, job.wish, person.name, f"{person.name}:{job.key}", rules, reason)
 
-    def promised(self, errand: Errand) -> float:
+    def promised(self, requested: ReleaseRequest) -> float:
         """The seconds a job will take, or a refusal: price, floor, purse, threshold and deadline come before the charge."""
-        if errand.known(errand.query.table.ledger.find(errand.request)) is not None:
+        if requested.known(requested.query.table.ledger.find(requested.request)) is not None:
             return 0.0
-        plan, seconds = errand.admitted()
-        errand.query.table.budget.admit(plan.cost, analyst=errand.analyst)
+        plan, seconds = requested.admitted()
+        requested.query.table.budget.admit(plan.cost, analyst=requested.analyst)
         return seconds
 
-    async def hold(self, errand: Errand) -> AsyncExitStack:
+    async def hold(self, requested: ReleaseRequest) -> AsyncExitStack:
         """Before a promise leaves, every process of this server knows of it; until its work is over, or never began."""
         held = AsyncExitStack()
-        await held.enter_async_context(self._desk.promised(errand.analyst))
+        await held.enter_async_context(self._queue.promised(requested.analyst))
         self._held[held] = asyncio.get_running_loop().call_later(self._patience, self._let_go, held)
         return held
 
@@ -118,17 +118,17 @@ class ShareJobs:
         self._closing.add(done)
         done.add_done_callback(self._closing.discard)
 
-    def start(self, errand: Errand, seconds: float, held: AsyncExitStack) -> None:
+    def start(self, requested: ReleaseRequest, seconds: float, held: AsyncExitStack) -> None:
         """Set out. A job that is on its way is not begun again."""
-        known = self._jobs.get(errand.place)
+        known = self._jobs.get(requested.place)
         if known is not None and not known.task.done():
             self._let_go(held)
             return
         if (late := self._held.get(held)) is not None:
             late.cancel()
-        task = self._desk.begin(errand)
-        self._jobs[errand.place] = _Underway(task, self._clock.now(), seconds)
-        task.add_done_callback(lambda done: self._settled(errand.place, done))
+        task = self._queue.begin(requested)
+        self._jobs[requested.place] = _Underway(task, self._clock.now(), seconds)
+        task.add_done_callback(lambda done: self._settled(requested.place, done))
         task.add_done_callback(lambda _: self._let_go(held))
         while len(self._jobs) > KEPT and next(iter(self._jobs.values())).task.done():
             self._jobs.popitem(last=False)
@@ -138,9 +138,9 @@ class ShareJobs:
         if not done.cancelled() and done.exception() is None and isinstance(done.result(), PaidAnswer):
             self._jobs.pop(place, None)
 
-    async def outcome(self, errand: Errand) -> PaidAnswer | Standing:
+    async def outcome(self, requested: ReleaseRequest) -> PaidAnswer | Standing:
         """What came of it; or, where that takes longer than anybody waits for an answer, how far it is by the public schedule."""
-        job = self._jobs.get(errand.place)
+        job = self._jobs.get(requested.place)
         if job is not None:
             done, _ = await asyncio.wait({job.task}, timeout=self._patience)
             if not done:
@@ -154,14 +154,17 @@ class ShareJobs:
             return found
         began, known = self._clock.now(), None
         try:
-            async with asyncio.timeout(self._patience if self._desk.several else None):
-                for wait in (self._desk.elsewhere, self._desk.kept):  # another process may be at it, or about to begin what it has promised
+            async with asyncio.timeout(self._patience if self._queue.several else None):
+                for wait in (
+                    self._queue.elsewhere,
+                    self._queue.kept,
+                ):  # another process may be at it, or about to begin what it has promised
                     if known is None:
-                        await wait(errand.analyst)
-                        known = await asyncio.get_running_loop().run_in_executor(None, self._in_the_book, errand)
+                        await wait(requested.analyst)
+                        known = await asyncio.get_running_loop().run_in_executor(None, self._in_the_book, requested)
         except TimeoutError:
-            seconds = await asyncio.get_running_loop().run_in_executor(None, self._seconds, errand)
-            begun = self._heard.setdefault(errand.place, began)
+            seconds = await asyncio.get_running_loop().run_in_executor(None, self._seconds, requested)
+            begun = self._heard.setdefault(requested.place, began)
             while len(self._heard) > KEPT:
                 self._heard.popitem(last=False)
             return Standing(round(min(ALMOST, (self._clock.now() - begun) / seconds), 3) if seconds else ALMOST, seconds)
@@ -171,12 +174,12 @@ class ShareJobs:
         return known
 
     @staticmethod
-    def _seconds(errand: Errand) -> float:
+    def _seconds(requested: ReleaseRequest) -> float:
         """What a promise of it says, from public facts."""
-        plan = errand.rules.priced(errand.query, errand.wish)
+        plan = requested.rules.priced(requested.query, requested.wish)
         rehearse(plan)
-        return errand.rules.deadlines.of(plan, errand.query.table)
+        return requested.rules.deadlines.of(plan, requested.query.table)
 
     @staticmethod
-    def _in_the_book(errand: Errand) -> PaidAnswer | None:
-        return errand.known(errand.query.table.ledger.find(errand.request))
+    def _in_the_book(requested: ReleaseRequest) -> PaidAnswer | None:
+        return requested.known(requested.query.table.ledger.find(requested.request))

@@ -17,7 +17,7 @@ from sordino.pictures.picture import safe
 from sordino.server.datasets import House, PlannedQuestion
 from sordino.server.login import Visits
 from sordino.server.owner_pictures import pairs_picture
-from sordino.server.release_request import Desk, Wish
+from sordino.server.release_request import ReleaseQueue, Wish
 from sordino.server.result_page import _rows
 from sordino.server.share_api import NEVER, as_csv, as_file, as_parquet, made, promise, ready_only, share_prices
 from sordino.server.share_jobs import ShareJob, ShareJobs
@@ -53,7 +53,7 @@ def words_of(given: Sequence[tuple[str, str]], table: str) -> ShareWords:
         raise QueryError("SRD-503", f"{place}: {first['msg']}.", "Correct it and show the price again.") from None
 
 
-def share_pages(house: House, desk: Desk, worker: Worker, visits: Visits, jobs: ShareJobs) -> APIRouter:
+def share_pages(house: House, queue: ReleaseQueue, worker: Worker, visits: Visits, jobs: ShareJobs) -> APIRouter:
     """Every page of shared tables."""
     web = APIRouter(include_in_schema=False)
 
@@ -91,7 +91,7 @@ def share_pages(house: House, desk: Desk, worker: Worker, visits: Visits, jobs: 
         job = ShareJob.of(ShareJob(plan.dataset, plan.sql, wish, key).id)
         try:
             reason = fields.get("reason", "").strip()
-            seconds = await promise(jobs, desk, worker, request, job, person=visit.person, reason=reason)
+            seconds = await promise(jobs, queue, worker, request, job, person=visit.person, reason=reason)
         except SordinoError as error:
             if error.code in WAITING:
                 return RedirectResponse(f"/approvals?{urlencode({'dataset': plan.dataset})}", 303)

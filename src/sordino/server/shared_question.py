@@ -103,7 +103,7 @@ def shared_question(opened: Opened, text: str) -> SharedQuestion:
 
 @dataclass(frozen=True, eq=False)
 class SharedQuestion:
-    """What the desk needs to know of a question, for a shared table: its key, its price in words, and what is recorded of it."""
+    """What is known of a question for a shared table before it is paid: its key, its price in words, and what is recorded of it."""
 
     sharing: Sharing
     text: str

@@ -30,7 +30,7 @@ from sordino.session.execute import measure, rehearse
 from sordino.session.open_dataset import Opened
 from sordino.session.settled import Settled
 from sordino.session.sharing import SharePlan
-from sordino.share.rounds import Effort
+from sordino.share.rounds import FitSteps
 from sordino.summaries.totals import Item, Totals
 
 __all__ = ["MARGIN", "Measured", "plain", "proposed", "round_up", "share_work", "work"]
@@ -60,7 +60,7 @@ def work(plan: Settled, columns: Mapping[str, Column], rows: int) -> float:
 
 def share_work(plan: SharePlan, columns: Mapping[str, Column], rows: int) -> float:
     """The same of a shared table: passes that count in sets of columns, fits by the steps of the schedule, rows that are made."""
-    ask, talk, effort = plan.question, plan.schedule, Effort()
+    ask, talk, effort = plan.question, plan.schedule, FitSteps()
     sets = len(ask.columns) + len(ask.workload) + len(ask.reported)
     each = sum(_row(frame, columns) for frame in plan.frames) + 2 * _row(plan.frames[0], columns) + SET * sets
     steps = effort.between * (1 + (talk.rounds if talk.method == "adaptive" else 0)) + effort.last

@@ -44,7 +44,7 @@ Place = tuple[tuple[int, ...], bool]  # of a member among others: see `Membershi
 
 
 @dataclass(frozen=True)
-class Known:
+class RecordedAnswer:
     """What choosing compares of one recorded answer, and where the answer is."""
 
     rank: Rank  # the larger epsilon first, then the older one
@@ -67,15 +67,15 @@ class Front:
 
     def __init__(self) -> None:
         self.seen = 0
-        self._kept: list[tuple[Rank, Numbers, Known]] = []
+        self._kept: list[tuple[Rank, Numbers, RecordedAnswer]] = []
 
-    def add(self, known: Known, numbers: Numbers) -> None:
+    def add(self, known: RecordedAnswer, numbers: Numbers) -> None:
         place = bisect_left(self._kept, known.rank, key=lambda kept: kept[0])
         if not any(_as_good(before, numbers) for _, before, _ in self._kept[:place]):
             rest = [kept for kept in self._kept[place:] if not _as_good(numbers, kept[1])]
             self._kept[place:] = [(known.rank, numbers, known), *rest]
 
-    def first(self, fits: Callable[[Known], bool]) -> Known | None:
+    def first(self, fits: Callable[[RecordedAnswer], bool]) -> RecordedAnswer | None:
         return next((known for *_, known in self._kept if fits(known)), None)
 
 
@@ -92,8 +92,8 @@ class Answers:
     stamp: int | None = None
     listed: int = 0  # memberships that were listed
     waiting: list[tuple[int, str, Place]] = field(default_factory=list)  # those of them without an answer as yet
-    known: list[Known] = field(default_factory=list)  # in the order they were read
-    ranked: list[Known] = field(default_factory=list)
+    known: list[RecordedAnswer] = field(default_factory=list)  # in the order they were read
+    ranked: list[RecordedAnswer] = field(default_factory=list)
     fronts: dict[Any, Front] = field(default_factory=dict)
     elsewhere: dict[tuple[float, Rank], Mapping[str, Any] | None] = field(default_factory=dict)  # at other levels, until the next write
     lock: Any = field(default_factory=threading.Lock)
@@ -105,7 +105,7 @@ class Answers:
         stamp = book.head.count if stamp is None else stamp  # first: what is written meanwhile may be read now, and is looked for again
         if stamp == self.stamp:
             return
-        found, since, waiting = list[Known](), list(self.since), list(self.waiting)
+        found, since, waiting = list[RecordedAnswer](), list(self.since), list(self.waiting)
         for place, key in enumerate(self.keys):
             for request, charge in book.sealed_since(key, since[place]):
                 since[place] = max(since[place], (charge.sealed or 0) + 1)
@@ -123,7 +123,7 @@ class Answers:
         for known in found:
             insort(self.ranked, known, key=lambda item: item.rank)
 
-    def front(self, kind: Any, numbers: Callable[[Known], Numbers | None]) -> Front:
+    def front(self, kind: Any, numbers: Callable[[RecordedAnswer], Numbers | None]) -> Front:
         """The front of the answers that have these numbers, brought up to date."""
         front = self.fronts.setdefault(kind, Front())
         for known in self.known[front.seen :]:
@@ -132,7 +132,7 @@ class Answers:
         front.seen = len(self.known)
         return front
 
-    def met(self, query: Query, wish: Wish, sure: float, *, ranks: bool) -> Known | None:
+    def met(self, query: Query, wish: Wish, sure: float, *, ranks: bool) -> RecordedAnswer | None:
         """The first whose half-widths, or ranks, are no wider than wished."""
         limits = {query.labels.canonical[name]: most for name, most in wish.items()}
 
@@ -148,7 +148,7 @@ class Answers:
                 return known
         return None
 
-    def _at_level(self, query: Query, known: Known) -> Mapping[str, Any] | None:
+    def _at_level(self, query: Query, known: RecordedAnswer) -> Mapping[str, Any] | None:
         """At another level half-widths follow from public facts of the day as well: they are worked out anew after every write."""
         place = query.level, known.rank
         if place not in self.elsewhere:
@@ -158,7 +158,7 @@ class Answers:
                     self.elsewhere[place] = _widths(query, Release.from_bytes(sealed, query=query).at(query.level))
         return self.elsewhere[place]
 
-    def worth(self, query: Query, epsilon: Fraction, sure: float) -> Known | None:
+    def worth(self, query: Query, epsilon: Fraction, sure: float) -> RecordedAnswer | None:
         """The first that costs so much; of what shares its draw with others, that is also as narrow as a draw of its own."""
         alone = self.front(("alone", sure), lambda known: () if known.sure >= sure and not known.shared else None)
         shared = self.front(("shared", sure), lambda known: _limited(known) if known.sure >= sure and known.shared else None)
@@ -171,7 +171,7 @@ class Answers:
         return min((known for known in found if known is not None), key=lambda known: known.rank, default=None)
 
 
-def _limited(known: Known, *, ranks: bool = False) -> Numbers:
+def _limited(known: RecordedAnswer, *, ranks: bool = False) -> Numbers:
     found = known.ranks if ranks else known.widths
     return tuple(found[name] for name in sorted(found))
 
@@ -187,7 +187,7 @@ def _own(query: Query, answer: bytes, place: int, where: Place | None) -> bytes 
     return point(answer) if place else answer
 
 
-def _known(query: Query, answer: bytes | None, order: tuple[int, int], request: str, where: Place | None = None) -> list[Known]:
+def _known(query: Query, answer: bytes | None, order: tuple[int, int], request: str, where: Place | None = None) -> list[RecordedAnswer]:
     own = None if answer is None else _own(query, answer, order[0], where)
     if own is None:
         return []
@@ -195,7 +195,7 @@ def _known(query: Query, answer: bytes | None, order: tuple[int, int], request: 
     ranks = {name: rank_width_of(found, label) for label, name in query.labels.canonical.items()}
     sure = min((ends["level"] for ends in found.drawn.values()), default=math.inf)
     price, shared = found.cost.exact, found.card.get("part of", {}).get("draw") == "shared"
-    return [Known((-price.epsilon, order), price, shared, sure, _widths(query, found), ranks, request, where)]
+    return [RecordedAnswer((-price.epsilon, order), price, shared, sure, _widths(query, found), ranks, request, where)]
 
 
 _BOOKS: WeakKeyDictionary[Book, OrderedDict[tuple[bytes, ...], Answers]] = WeakKeyDictionary()

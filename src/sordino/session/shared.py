@@ -24,10 +24,10 @@ from sordino.privacy.number import shown
 from sordino.schema.column import Column
 from sordino.session.card import Card
 from sordino.session.release import Paid, Release
-from sordino.session.shared_sql import Told, told
+from sordino.session.shared_sql import SharedAnswer, told
 from sordino.session.view import _package
 from sordino.share.bars import half_width
-from sordino.share.cells import Cells, Joined, joined
+from sordino.share.cells import FineCells, Joined, joined
 from sordino.share.junction_tree import Clique, TreeLaw
 from sordino.share.sampling import chances, sampled
 from sordino.share.schedule import FINE
@@ -69,7 +69,7 @@ class Shared:
     """A table to share, with its error report. Everything here is post-processing of one release."""
 
     release: Release
-    fine: tuple[Cells, ...]
+    fine: tuple[FineCells, ...]
 
     @classmethod
     def of(cls, release: Release, columns: Sequence[Column]) -> Shared:
@@ -77,7 +77,7 @@ class Shared:
         (record,) = release.raw[release.names[0]]
         named = dict(record["named"])
         bins = record["bins"]
-        return cls(release, tuple(Cells.of(c, bins.get(c.name), named.get(i)) for i, c in enumerate(columns)))
+        return cls(release, tuple(FineCells.of(c, bins.get(c.name), named.get(i)) for i, c in enumerate(columns)))
 
     @property
     def record(self) -> Mapping[str, Any]:
@@ -253,7 +253,7 @@ class Shared:
         """The sets of columns that were measured together."""
         return tuple(tuple(self.columns[i] for i in clique) for clique in dict.fromkeys(tuple(c) for c, _ in self.record["chosen"]))
 
-    def ask(self, sql: str) -> Told:
+    def ask(self, sql: str) -> SharedAnswer:
         """What a statement answers on the shared table, called `shared`, and how far off it is where the error report knows."""
         single = {cells.column.name for cells in self.fine if cells.single}
         return told(sql, self.to_dict(), self.errors, single, int(self.record["sampled"]))

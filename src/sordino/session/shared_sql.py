@@ -11,7 +11,7 @@ import numpy as np
 from sordino.errors import QueryError
 from sordino.privacy.number import shown
 
-__all__ = ["Told", "told"]
+__all__ = ["SharedAnswer", "told"]
 
 UNKNOWN = "no error known: ask the private table"
 LARGEST = 3
@@ -26,7 +26,7 @@ PLAIN = {
 
 
 @dataclass(frozen=True)
-class Told:
+class SharedAnswer:
     """What a statement answered on made-up rows. `error` bounds every share of the rows in it, at 95%, or is None: then none is known."""
 
     columns: dict[str, list[Any]]
@@ -48,7 +48,7 @@ class Told:
         return "\n".join(["  ".join(row) for row in rows[:40]] + [f"({self.about})"])
 
 
-def told(sql: str, rows: Mapping[str, list[Any]], errors: Mapping[tuple[str, ...], Any], single: set[str], count: int) -> Told:
+def told(sql: str, rows: Mapping[str, list[Any]], errors: Mapping[tuple[str, ...], Any], single: set[str], count: int) -> SharedAnswer:
     """Run one SELECT over the made-up rows and say what is known of its error.
 
     Theorem. If the total variation between two tables over some columns is at most t, the share of rows that any condition on cells of
@@ -69,9 +69,9 @@ def told(sql: str, rows: Mapping[str, list[Any]], errors: Mapping[tuple[str, ...
     used = _used(tree, list(rows))
     bar = errors.get(tuple(used)) if used is not None and len(used) <= LARGEST and set(used) <= single else None
     if bar is None:
-        return Told(answer, None, UNKNOWN)
+        return SharedAnswer(answer, None, UNKNOWN)
     about = f"each count is within {bar.high * count:,.0f} of {count:,} rows (share {bar.high:.4f}) of the private table's, at 95%"
-    return Told(answer, bar.high, about)
+    return SharedAnswer(answer, bar.high, about)
 
 
 def _used(tree: Any, names: list[str]) -> list[str] | None:

@@ -31,9 +31,9 @@ from sordino.session.recorded import public_rows
 from sordino.session.release import Paid, Release, price_of
 from sordino.session.settled import POOL_SHARE, Nobody
 from sordino.session.shared import Shared
-from sordino.share.cells import Cells
+from sordino.share.cells import FineCells
 from sordino.share.junction_tree import Clique
-from sordino.share.rounds import CAP, Effort, Outcome, Talk, check_cap
+from sordino.share.rounds import CAP, FitSteps, ShareOutcome, Talk, check_cap
 from sordino.share.rules import forbidden
 from sordino.share.schedule import METHODS, Schedule, affordable, median_cells
 from sordino.statistics import count
@@ -72,9 +72,9 @@ class Sharing:
     fixed: int | None = None  # how many marginals are chosen, where somebody says so
 
     @cached_property
-    def cells(self) -> tuple[Cells | None, ...]:
+    def cells(self) -> tuple[FineCells | None, ...]:
         """The public fine cells of every column; None where its values are private."""
-        return tuple(None if _private(c) else Cells.of(c, self.bins.get(c.name)) for c in self.columns)
+        return tuple(None if _private(c) else FineCells.of(c, self.bins.get(c.name)) for c in self.columns)
 
     @cached_property
     def reported(self) -> tuple[Clique, ...]:
@@ -236,16 +236,16 @@ class SharePlan:
     def frames(self) -> tuple[Frame, ...]:
         """What is read: the coded columns, and before that the values of private categories."""
         keys = (self.question.frame((), by=(self.question.columns[i],)) for i in self.named)
-        known = [cells or Cells.of(column, keys=()) for cells, column in zip(self.question.cells, self.question.columns, strict=True)]
+        known = [cells or FineCells.of(column, keys=()) for cells, column in zip(self.question.cells, self.question.columns, strict=True)]
         return (self.question.frame(tuple(cells.coded() for cells in known)), *keys)
 
-    def converse(self, open_frame: Any, draw: Draw, effort: Effort = Effort()) -> tuple[Any, Any]:  # noqa: B008
+    def converse(self, open_frame: Any, draw: Draw, effort: FitSteps = FitSteps()) -> tuple[Any, Any]:  # noqa: B008
         cells = list(self.question.cells)
         for i, keys in self.named.items():
             column = self.question.columns[i]
             with open_frame(self.question.frame((), by=(column,))) as rows:
                 found = [key for (key,) in keys.release(rows.ask, draw).keys if key is not None]
-            cells[i] = Cells.of(column, keys=sorted(found))
+            cells[i] = FineCells.of(column, keys=sorted(found))
         known = tuple(c for c in cells if c is not None)
         talk, stopped = self.talk(known), threading.Event()
 
@@ -258,7 +258,7 @@ class SharePlan:
         with open_frame(self.question.frame(tuple(c.coded() for c in known))) as rows, stoppable(stopped.set):
             return known, talk.run(rows.ask, draw, effort, step)
 
-    def talk(self, cells: tuple[Cells, ...]) -> Talk:
+    def talk(self, cells: tuple[FineCells, ...]) -> Talk:
         ask, place = self.question, {c.column.name: i for i, c in enumerate(cells)}
         return Talk(cells, self.schedule, ask.workload, ask.reported, self.parts, ask.rows, CAP, forbidden(ask.rules, cells, place))
 
@@ -271,14 +271,14 @@ class SharePlan:
             yield Nobody(frame, heard)
 
         quiet = replace(self, progress=None)
-        known, outcome = quiet.converse(nobody, draw, Effort(0, 0))
+        known, outcome = quiet.converse(nobody, draw, FitSteps(0, 0))
         quiet._release(known, outcome, Paid(self.cost), "", Card()).to_bytes()
 
     def record(self, groups: Any, answers: Any, entry: Entry, balance: Balance) -> bytes:
         card = self._card(groups, answers, entry.id, balance)
         return self._release(groups, answers, Paid(self.cost, (entry.charged.loss, entry.charged.delta)), entry.id, card).to_bytes()
 
-    def _release(self, cells: tuple[Cells, ...], outcome: Outcome, paid: Paid, id: str, card: Card) -> Release:
+    def _release(self, cells: tuple[FineCells, ...], outcome: ShareOutcome, paid: Paid, id: str, card: Card) -> Release:
         schedule, ask = self.schedule, self.question
         scales = {"first": schedule.first, "measured": schedule.measured, "report": schedule.report}
         values = {i: list(c.values) for i, c in enumerate(cells) if i in self.named}
@@ -293,7 +293,7 @@ class SharePlan:
         }  # fmt: skip
         return Release({WORD: [len(outcome.codes)]}, {}, (WORD,), paid, self.mechanism, "none", id, card, raw={WORD: [record]})
 
-    def _card(self, cells: tuple[Cells, ...], outcome: Outcome, id: str, balance: Balance) -> Card:
+    def _card(self, cells: tuple[FineCells, ...], outcome: ShareOutcome, id: str, balance: Balance) -> Card:
         table, schedule, ask = self.question.query.table, self.schedule, self.question
         unit = ask.unit
         limits = {"max_rows": unit.max_rows, "counted": "each person once" if ask.weight == "person" else "each row"}

@@ -13,7 +13,7 @@ from sordino.errors import QueryError
 from sordino.session.encoding import columns
 from sordino.session.release import Release
 from sordino.share.cells import nearest_law
-from sordino.share.fitting import Measured, fitted, merged
+from sordino.share.fitting import DrawnMarginal, fitted, merged
 from sordino.share.junction_tree import Clique, JunctionTree, TreeLaw
 from sordino.share.sampling import sampled
 from sordino.summaries import Refused
@@ -71,7 +71,7 @@ def _law(tallies: Sequence[Tally], names: list[str], values: dict[str, dict[Any,
         for cell, count in cells.items():
             table[tuple(values[own[p]][cell[p]] for p in place)] = count
         scale = whole / max(sum(cells.values()), 1.0)
-        measured.append(Measured(clique, table * scale, np.array((sigma * scale) ** 2)))
+        measured.append(DrawnMarginal(clique, table * scale, np.array((sigma * scale) ** 2)))
     together = merged(measured)
     for one in together:  # what noise made negative is empty
         one.values[...] = nearest_law(one.values.ravel()).reshape(one.values.shape) * whole

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from sordino.errors import QueryError
 from sordino.schema.column import Column, Grid, shown
 from sordino.schema.expression import Case, Compare, Constant, Expression, IsNull, Literal, Name
-from sordino.summaries.marginal import Axis
+from sordino.summaries.marginal import CellAxis
 
-__all__ = ["OTHER", "Cells", "Joined", "joined", "nearest_law"]
+__all__ = ["OTHER", "FineCells", "Joined", "joined", "nearest_law"]
 
 Floats = NDArray[np.float64]
 SHORT = 256  # whole numbers of a range of which each is a fine cell
@@ -37,7 +37,7 @@ OTHER = "other"
 
 
 @dataclass(frozen=True)
-class Cells:
+class FineCells:
     """The fine cells of one column: listed values, or intervals between `edges`, which are grid steps; then null, if it may occur.
 
     `closed` intervals are declared ones: they are not joined. `other` says that the last listed place is for every other value.
@@ -50,7 +50,7 @@ class Cells:
     closed: bool = False
 
     @classmethod
-    def of(cls, column: Column, bins: Any = None, keys: Sequence[Any] | None = None) -> Cells:
+    def of(cls, column: Column, bins: Any = None, keys: Sequence[Any] | None = None) -> FineCells:
         """From what is declared, or from keys that were drawn."""
         listed = keys if keys is not None else column.keys
         if listed is not None and bins is None:
@@ -67,7 +67,7 @@ class Cells:
         return cls._number(column, bins)
 
     @classmethod
-    def _number(cls, column: Column, bins: Any) -> Cells:
+    def _number(cls, column: Column, bins: Any) -> FineCells:
         width = column.grid().width
         if isinstance(bins, Mapping):
             spikes = [_step(column, spike) for spike in bins.get("spikes", ())]
@@ -128,14 +128,14 @@ class Cells:
         place = Case(tuple(branches), Constant(last))
         return Column(f"cell of {self.column.name}", "int", (0, last + 1), expression=place)
 
-    def axis(self, cells: Sequence[int] | None = None) -> Axis:
+    def axis(self, cells: Sequence[int] | None = None) -> CellAxis:
         """How the engine numbers the cells; `cells` joins some of them."""
         kept = tuple(range(self.places)) if cells is None else tuple(cells)
         if not self.edges or (self.short and cells is None):
-            return Axis(self.coded().name, None, kept)
+            return CellAxis(self.coded().name, None, kept)
         cuts = (*range(self.places - 1), self.column.grid().width + 1) if self.short else self.edges
         first = [i for i in range(len(kept) - 1) if i == 0 or kept[i] != kept[i - 1]]  # where a run of one cell begins
-        return Axis(self.column.name, (*(cuts[i] for i in first), cuts[-1]), (*(kept[i] for i in first), kept[-1]))
+        return CellAxis(self.column.name, (*(cuts[i] for i in first), cuts[-1]), (*(kept[i] for i in first), kept[-1]))
 
     def label(self, place: int) -> str:
         """A fine cell in words."""
@@ -180,7 +180,7 @@ class Cells:
         return {"name": self.column.name, "type": self.column.type, "grid": steps, **shape}
 
     @classmethod
-    def from_record(cls, said: Mapping[str, Any]) -> Cells:
+    def from_record(cls, said: Mapping[str, Any]) -> FineCells:
         name, kind, shape = str(said["name"]), str(said["type"]), (bool(said["other"]), bool(said["closed"]))
         if said["grid"] is None:
             return cls(Column(name, kind), tuple(said["values"]), (), *shape)
@@ -242,7 +242,7 @@ def nearest_law(values: Floats) -> Floats:
     return np.asarray(np.maximum(values - above[last] / (last + 1), 0.0) / total)
 
 
-def joined(cells: Cells, drawn: Floats, sigma: float, *, apart: bool = False) -> Joined:
+def joined(cells: FineCells, drawn: Floats, sigma: float, *, apart: bool = False) -> Joined:
     """The cells of the model, from drawn counts of the fine ones; `apart` keeps every fine cell, where a rule is about them."""
     count = len(drawn)
     if apart or count == 1:

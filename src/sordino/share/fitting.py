@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sordino.share.junction_tree import Clique, JunctionTree, TreeLaw
 
-__all__ = ["Fit", "Measured", "fitted", "merged", "rows_of", "shrunk"]
+__all__ = ["DrawnMarginal", "MarginalFit", "fitted", "merged", "rows_of", "shrunk"]
 
 Floats = NDArray[np.float64]
 GROW, SHRINK = 1.5, 0.5
@@ -20,7 +20,7 @@ TINY = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class DrawnMarginal:
     """A marginal with independent noise; `variance` is that of every cell, in rows squared, one number where it is the same in all."""
 
     columns: Clique
@@ -29,7 +29,7 @@ class Measured:
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class MarginalFit:
     """A law, how many rows it stands for, and the factors and step a later fit starts from."""
 
     law: TreeLaw
@@ -39,27 +39,27 @@ class Fit:
     loss: float
 
 
-def merged(measured: Iterable[Measured]) -> list[Measured]:
+def merged(measured: Iterable[DrawnMarginal]) -> list[DrawnMarginal]:
     """Marginals of the same columns as one, by inverse variance."""
-    together: dict[Clique, list[Measured]] = {}
+    together: dict[Clique, list[DrawnMarginal]] = {}
     for one in measured:
         together.setdefault(one.columns, []).append(one)
     out = []
     for columns, group in together.items():
         weight = np.asarray(sum(1 / one.variance for one in group))
         mean = np.asarray(sum(one.values / one.variance for one in group)) / weight
-        out.append(Measured(columns, mean, 1 / weight))
+        out.append(DrawnMarginal(columns, mean, 1 / weight))
     return out
 
 
-def rows_of(measured: Iterable[Measured]) -> float:
+def rows_of(measured: Iterable[DrawnMarginal]) -> float:
     """The number of rows all totals together say, by inverse variance; at least one."""
     found = [(float(one.values.sum()), 1 / float(np.broadcast_to(one.variance, one.values.shape).sum())) for one in measured]
     weight = sum(w for _, w in found)
     return max(1.0, sum(total * w for total, w in found) / weight)
 
 
-def shrunk(measured: list[Measured], rows: float) -> list[Measured]:
+def shrunk(measured: list[DrawnMarginal], rows: float) -> list[DrawnMarginal]:
     r"""Marginals of several columns whose association is drawn towards independence by as much as their noise deserves.
 
     The difference to the product of the measured columns has a part that adds up over columns, which stays, and an association of k
@@ -86,14 +86,14 @@ def shrunk(measured: list[Measured], rows: float) -> list[Measured]:
         together = apart - adding
         length = max(float((together**2).sum()), TINY)
         kept = max(0.0, 1 - (free - 2) * float(np.max(one.variance)) / length)
-        out.append(Measured(one.columns, rows * product + adding + kept * together, one.variance))
+        out.append(DrawnMarginal(one.columns, rows * product + adding + kept * together, one.variance))
     return out
 
 
 def fitted(
-    tree: JunctionTree, measured: list[Measured], rows: float, steps: int, start: Fit | None = None, *,
+    tree: JunctionTree, measured: list[DrawnMarginal], rows: float, steps: int, start: MarginalFit | None = None, *,
     fixed: Mapping[Clique, Floats] | None = None,
-) -> Fit:  # fmt: skip
+) -> MarginalFit:  # fmt: skip
     r"""Minimise sum |mu_C - y_C|^2 / (2 variance) over marginals mu of laws on the tree, times `rows`, by mirror descent.
 
     Theorem. With factors theta and mu = rows times the marginals of p_theta, the step theta_C <- theta_C - eta dL/dmu_C is mirror descent
@@ -130,4 +130,4 @@ def fitted(
             break
         own, law, mu, loss = trial, next_law, next_mu, next_loss
         step *= GROW
-    return Fit(law, rows, own, step, loss)
+    return MarginalFit(law, rows, own, step, loss)

@@ -15,15 +15,15 @@ from sordino.errors import QueryError
 from sordino.privacy.discrete import ArgMax, UniformInteger
 from sordino.privacy.families import GaussianLaw
 from sordino.privacy.law import output_grid
-from sordino.share.cells import Cells, Joined, joined
-from sordino.share.fitting import Fit, Measured, fitted, merged, rows_of, shrunk
+from sordino.share.cells import FineCells, Joined, joined
+from sordino.share.fitting import DrawnMarginal, MarginalFit, fitted, merged, rows_of, shrunk
 from sordino.share.junction_tree import Clique, JunctionTree, TreeLaw, cells_with, triangulated
 from sordino.share.sampling import sampled
 from sordino.share.schedule import FINE, Schedule
 from sordino.summaries import Ask, Draw
-from sordino.summaries.marginal import Axis, Marginals
+from sordino.summaries.marginal import CellAxis, Marginals
 
-__all__ = ["CAP", "Effort", "Outcome", "Talk", "check_cap"]
+__all__ = ["CAP", "FitSteps", "ShareOutcome", "Talk", "check_cap"]
 
 Integers = NDArray[np.int64]
 CAP = 200_000  # cells of the model
@@ -33,7 +33,7 @@ EXACT = 20  # columns up to which the cells of a larger model are counted exactl
 Progress = Callable[[float], None]
 
 
-def check_cap(cells: Sequence[Cells | None], sets: Iterable[Clique], ruled: Iterable[Clique], cap: int = CAP) -> None:
+def check_cap(cells: Sequence[FineCells | None], sets: Iterable[Clique], ruled: Iterable[Clique], cap: int = CAP) -> None:
     """Refuse sets to measure and rules that no model within the cap can hold, as far as public facts say: private categories count once."""
     ruled = list(ruled)
     apart = {i for clique in ruled for i in clique}
@@ -47,7 +47,7 @@ def check_cap(cells: Sequence[Cells | None], sets: Iterable[Clique], ruled: Iter
 
 
 @dataclass(frozen=True)
-class Effort:
+class FitSteps:
     """Steps of the fits: between two measurements, and at the end."""
 
     between: int = 25
@@ -55,7 +55,7 @@ class Effort:
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class ShareOutcome:
     """Everything drawn and everything that follows from it. All of it may be published."""
 
     first: tuple[Integers, ...]  # drawn counts of the fine cells of every column, in counted units
@@ -72,7 +72,7 @@ class Outcome:
 class Talk:
     """Who asks: the columns' cells, the schedule, which sets may be chosen with which weight, and which are reported."""
 
-    cells: tuple[Cells, ...]
+    cells: tuple[FineCells, ...]
     schedule: Schedule
     workload: Mapping[Clique, int]
     reported: tuple[Clique, ...]
@@ -81,7 +81,7 @@ class Talk:
     cap: int = CAP
     rules: Mapping[Clique, NDArray[np.bool_]] = field(default_factory=dict)  # forbidden fine cells
 
-    def run(self, ask: Ask, draw: Draw, effort: Effort = Effort(), progress: Progress = lambda done: None) -> Outcome:
+    def run(self, ask: Ask, draw: Draw, effort: FitSteps = FitSteps(), progress: Progress = lambda done: None) -> ShareOutcome:
         """Every request depends on public facts and on values drawn before it."""
         first = self._first(ask, draw)
         sigma = float(self.schedule.first)
@@ -91,7 +91,7 @@ class Talk:
         sizes = tuple(j.size for j in columns)
         one = float(self.parts)
         singles = [
-            Measured((i,), j.summed(y.astype(float)) / one, j.summed(np.full(len(y), sigma**2)) / one**2)
+            DrawnMarginal((i,), j.summed(y.astype(float)) / one, j.summed(np.full(len(y), sigma**2)) / one**2)
             for i, (j, y) in enumerate(zip(columns, first, strict=True))
         ]
         fit = self._refit(sizes, singles, None, effort.between)
@@ -105,7 +105,7 @@ class Talk:
         progress(0.9)
         distances = self._distances(ask, draw, axes, fit.rows, codes)
         progress(1.0)
-        return Outcome(first, columns, tuple(chosen), fit.rows, law, seed, codes, distances)
+        return ShareOutcome(first, columns, tuple(chosen), fit.rows, law, seed, codes, distances)
 
     def _first(self, ask: Ask, draw: Draw) -> tuple[Integers, ...]:
         axes = tuple(cells.axis() for cells in self.cells)
@@ -116,10 +116,10 @@ class Talk:
         law = GaussianLaw().at(table.ravel(), scale, grid=output_grid(scale))  # type: ignore[arg-type]
         return np.asarray(draw(law), np.int64).reshape(table.shape)
 
-    def _measured(self, clique: Clique, drawn: Integers) -> Measured:
-        return Measured(clique, drawn / float(self.parts), np.array((float(self.schedule.measured) / self.parts) ** 2))
+    def _measured(self, clique: Clique, drawn: Integers) -> DrawnMarginal:
+        return DrawnMarginal(clique, drawn / float(self.parts), np.array((float(self.schedule.measured) / self.parts) ** 2))
 
-    def _refit(self, sizes: tuple[int, ...], measured: list[Measured], start: Fit | None, steps: int) -> Fit:
+    def _refit(self, sizes: tuple[int, ...], measured: list[DrawnMarginal], start: MarginalFit | None, steps: int) -> MarginalFit:
         fixed = {clique: np.where(never, -np.inf, 0.0) for clique, never in self.rules.items()}
         tree, rows = JunctionTree.of(sizes, [*(one.columns for one in measured), *fixed]), rows_of(measured)
         if tree.cells > self.cap:
@@ -127,7 +127,7 @@ class Talk:
             tree = JunctionTree.of(sizes, [*(one.columns for one in measured), *fixed])
         return fitted(tree, shrunk(measured, rows), rows, steps, start, fixed=fixed)
 
-    def _within(self, sizes: tuple[int, ...], measured: list[Measured]) -> list[Measured]:
+    def _within(self, sizes: tuple[int, ...], measured: list[DrawnMarginal]) -> list[DrawnMarginal]:
         """The marginals the model holds within its cap, those of most weight first: names and spikes that were drawn may make sets larger
         than public facts say. The others stay measured and reported."""
         held = [*self.rules, *(one.columns for one in measured if len(one.columns) == 1)]
@@ -151,8 +151,16 @@ class Talk:
         return out
 
     def _chosen(
-        self, ask: Ask, draw: Draw, axes: tuple[Axis, ...], singles: list[Measured], fit: Fit, *, effort: Effort, progress: Progress
-    ) -> tuple[list[tuple[Clique, Integers]], Fit]:  # fmt: skip
+        self,
+        ask: Ask,
+        draw: Draw,
+        axes: tuple[CellAxis, ...],
+        singles: list[DrawnMarginal],
+        fit: MarginalFit,
+        *,
+        effort: FitSteps,
+        progress: Progress,
+    ) -> tuple[list[tuple[Clique, Integers]], MarginalFit]:
         sizes = tuple(axis.size for axis in axes)
         candidates = self._candidates(sizes)
         if not candidates or not self.schedule.rounds:
@@ -180,7 +188,7 @@ class Talk:
             progress(0.05 + 0.8 * turn / rounds)
         return chosen, fit
 
-    def _pick(self, draw: Draw, among: list[Clique], counts: Mapping[Clique, Integers], fit: Fit) -> int:
+    def _pick(self, draw: Draw, among: list[Clique], counts: Mapping[Clique, Integers], fit: MarginalFit) -> int:
         """The exponential mechanism on how far the model is from the rows, less what noise of a measurement would add.
 
         A model has no negative cells: of noise in a cell that holds little it takes in the positive part, of mean sigma/sqrt(2 pi).
@@ -197,7 +205,7 @@ class Talk:
         whole = np.floor(np.maximum(expected, 0.0) * (self.parts * FINE)).astype(np.int64)
         return int(np.abs(counts * FINE - whole).sum())
 
-    def _spanning(self, draw: Draw, counts: Mapping[Clique, Integers], fit: Fit) -> list[tuple[Clique, Integers]]:
+    def _spanning(self, draw: Draw, counts: Mapping[Clique, Integers], fit: MarginalFit) -> list[tuple[Clique, Integers]]:
         """A private spanning tree of pairs: again and again the pair, between parts not yet connected, that independence misses most."""
         group = list(range(len(self.cells)))
         found: list[Clique] = []
@@ -210,7 +218,7 @@ class Talk:
             group = [new if g == old else g for g in group]
         return [(c, self._noisy(counts[c], draw, self.schedule.measured)) for c in found]
 
-    def _distances(self, ask: Ask, draw: Draw, axes: tuple[Axis, ...], rows: float, codes: Integers) -> dict[Clique, int]:
+    def _distances(self, ask: Ask, draw: Draw, axes: tuple[CellAxis, ...], rows: float, codes: Integers) -> dict[Clique, int]:
         """How far the file is from the rows, for every reported set, each with noise."""
         if not self.reported:
             return {}

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sordino.errors import QueryError
 from sordino.schema.column import shown
 from sordino.schema.expression import And, Between, Compare, In, IsNull, Like, Literal, Name, Not, Or, Predicate, names
-from sordino.share.cells import Cells
+from sordino.share.cells import FineCells
 from sordino.share.junction_tree import Clique
 
 __all__ = ["forbidden"]
@@ -26,7 +26,7 @@ OPERATIONS = {
 }  # fmt: skip
 
 
-def forbidden(rules: Sequence[Predicate], cells: tuple[Cells, ...], place: Mapping[str, int]) -> dict[Clique, NDArray[np.bool_]]:
+def forbidden(rules: Sequence[Predicate], cells: tuple[FineCells, ...], place: Mapping[str, int]) -> dict[Clique, NDArray[np.bool_]]:
     """For every rule the columns it is about, and which combinations of their fine cells it is true of."""
     out: dict[Clique, NDArray[np.bool_]] = {}
     for rule in rules:
@@ -55,7 +55,7 @@ class _Other:
 _OTHER = _Other()
 
 
-def _value(cells: Cells, code: int) -> Any:
+def _value(cells: FineCells, code: int) -> Any:
     if code == cells.places - 1:
         return None
     if cells.other and code == len(cells.values):

@@ -26,7 +26,7 @@ from sordino.statistics.own_rows import OwnRows
 from sordino.statistics.port import Answer, Context, Groups, Plain, ReachPrice, Redrawn, Step, Ways, per_group
 from sordino.statistics.registry import Sealed, registered
 from sordino.summaries import Ask, Draw, Held
-from sordino.summaries.records import Matrix, Records
+from sordino.summaries.records import Records, RowMatrix
 from sordino.summaries.request import rank_window
 
 __all__ = ["Aggregated", "aggregate"]
@@ -184,7 +184,7 @@ class AggregateStep(Redrawn):
 
     def repeated(self, ask: Ask, draw: Draw, groups: Groups, copies: int) -> list[list[Answer]]:
         """Per group several draws around the same answers of the parts, for a forecast on public rows; one draw is the release."""
-        from sordino.statistics.sandbox import Nursery
+        from sordino.statistics.sandbox import ForkServer
 
         asked, out = self.asked, []
 
@@ -192,15 +192,15 @@ class AggregateStep(Redrawn):
             return asked.function(asked.prepared(rows))
 
         limits: dict[str, Any] = {"seconds": asked.limit_s, "megabytes": asked.limit_mb, "dimension": asked.dimension}
-        with Nursery(run, **limits) as nursery:  # before a row is read
+        with ForkServer(run, **limits) as forks:  # before a row is read
             for found in ask(Records(asked.columns, parts=self.parts_of)):
                 if copies > 1 and asked not in found.memo:
-                    found.memo[asked] = self._answers(found, nursery.answer)
-                said = found.memo[asked] if copies > 1 else self._answers(found, nursery.answer)
+                    found.memo[asked] = self._answers(found, forks.answer)
+                said = found.memo[asked] if copies > 1 else self._answers(found, forks.answer)
                 out.append(self._drawn(said, draw, copies))
         return out
 
-    def _answers(self, found: Matrix, answer: Callable[[Floats], Floats]) -> Floats:
+    def _answers(self, found: RowMatrix, answer: Callable[[Floats], Floats]) -> Floats:
         """One row of numbers in the range for each part."""
         low, high = (float(end) for end in self.asked.range)
         silence = np.full(self.asked.dimension, float(self.asked.failed))

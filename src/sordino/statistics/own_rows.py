@@ -23,7 +23,7 @@ from sordino.statistics.port import Context, Groups, length_grid, public_size
 from sordino.statistics.ranks import share
 from sordino.statistics.reach import Reach, read_totals
 from sordino.summaries import Ask, Draw
-from sordino.summaries.records import Matrix, Records
+from sordino.summaries.records import Records, RowMatrix
 from sordino.summaries.totals import MOST_ROWS, Item, Rows, Sorted
 
 __all__ = ["COUNT", "OwnRows", "Resize", "Thinning", "bridge", "complete", "resized_tables", "thinned"]
@@ -31,7 +31,7 @@ __all__ = ["COUNT", "OwnRows", "Resize", "Thinning", "bridge", "complete", "resi
 COUNT = Fraction(2, 25)  # of epsilon, for the number of rows
 THIN = Fraction(1, 100)  # of epsilon, where it only decides whether all rows fit
 SAFE = 3  # scales of its noise by which fewer rows are kept, so that none is missing
-Found = Sorted | Matrix
+Found = Sorted | RowMatrix
 
 
 def complete(columns: tuple[str, ...]) -> Predicate:
@@ -68,7 +68,7 @@ class OwnRows:
         missing = max(size - found.n, 0)
         if isinstance(found, Sorted):
             return Sorted(np.concatenate([np.zeros(missing, np.int64), found.values]), size)
-        return Matrix(np.concatenate([np.zeros((missing, len(self.columns)), np.int64), found.values]), size, found.part)
+        return RowMatrix(np.concatenate([np.zeros((missing, len(self.columns)), np.int64), found.values]), size, found.part)
 
     def floats(self, values: Any) -> Any:
         """Grid steps in the columns' own units: an array, or one for each column."""

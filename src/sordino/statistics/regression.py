@@ -37,10 +37,10 @@ from sordino.statistics.custom import fingerprint
 from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Priced, Shape, Ways
 from sordino.statistics.reach import Reach
 from sordino.statistics.registry import Sealed, registered
-from sordino.statistics.regression_formula import Coefficient, Formula, parse
+from sordino.statistics.regression_formula import Coefficient, RegressionFormula, parse
 from sordino.statistics.regression_objective import WITHOUT_DELTA, in_numbers, one_of, pulled
 from sordino.summaries import Ask, Draw
-from sordino.summaries.moment import COARSE, Gram, Term
+from sordino.summaries.moment import COARSE, Gram, MomentTerm
 
 __all__ = ["INTERCEPT", "LOSSES", "FitStep", "GroupsStep", "Regression", "RoundsStep", "Setting", "m_regress", "placement", "regress"]
 
@@ -68,7 +68,7 @@ def _placed(part: Coefficient, columns: Mapping[str, Column], bits: int) -> tupl
 class Setting:
     """The terms of a formula, and the way back from coordinates in [-1, 1] to the columns' units."""
 
-    formula: Formula
+    formula: RegressionFormula
     columns: Mapping[str, Column]
     first: int = 0
     bits: int = 20  # of a coordinate: COARSE in products
@@ -96,14 +96,14 @@ class Setting:
         return tuple(self.first + held + i for i in range(len(self.formula.required)))
 
     @cached_property
-    def terms(self) -> tuple[Term, ...]:
+    def terms(self) -> tuple[MomentTerm, ...]:
         """The constant, the coefficients' terms, the target."""
-        places, terms = iter(range(self.first, self.first + len(self.predicates))), [Term()]
+        places, terms = iter(range(self.first, self.first + len(self.predicates))), [MomentTerm()]
         for part in (*self.formula.parts, self.formula.target):
             if part.classes:
-                terms.append(Term(cells=tuple(next(places) for _ in part.classes)))
+                terms.append(MomentTerm(cells=tuple(next(places) for _ in part.classes)))
             else:
-                terms.append(Term(part.column) if part.predicate is None else Term(index=next(places)))
+                terms.append(MomentTerm(part.column) if part.predicate is None else MomentTerm(index=next(places)))
         return tuple(terms)
 
     @cached_property
@@ -272,7 +272,7 @@ ODDS = "the log odds of this table's clamped rows, unusually long rows counting 
 class Regression(Plain):
     """The coefficients of a linear predictor of one column, by least squares, Huber's loss, or for a bool target the logistic loss."""
 
-    formula: Formula
+    formula: RegressionFormula
     loss: str = "squares"
     first: int = 0
     psi: Any = None  # of an M-estimate, loss "psi"

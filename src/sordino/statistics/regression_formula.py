@@ -16,7 +16,7 @@ from sordino.schema.column import Column, nearest, shown
 from sordino.schema.expression import And, Arithmetic, Call, Case, Compare, Constant, Expression, In, Leaf, Literal, Name, Predicate, reads
 from sordino.schema.interval import derive
 
-__all__ = ["Coefficient", "Formula", "parse"]
+__all__ = ["Coefficient", "RegressionFormula", "parse"]
 
 LONGEST, PIECE = 10_000, 300
 POWER = 8
@@ -48,7 +48,7 @@ class Coefficient:
 
 
 @dataclass(frozen=True)
-class Formula:
+class RegressionFormula:
     """The target, the coefficients in order, the conditions a row must meet to count (its keys are public ones), and derived columns."""
 
     text: str
@@ -73,7 +73,7 @@ class Factor:
         return Compare("=", Name(self.column.name), Literal(self.key))
 
 
-def parse(text: Any, columns: Mapping[str, Column], *, binary: bool = False) -> Formula:
+def parse(text: Any, columns: Mapping[str, Column], *, binary: bool = False) -> RegressionFormula:
     """Read a formula about these declared columns; a binary target has two public classes."""
     if not isinstance(text, str) or len(text) > LONGEST or text.count("~") != 1:
         raise QueryError("SRD-208", f"{shown(text)} is not a formula.", FIX)
@@ -86,7 +86,7 @@ def parse(text: Any, columns: Mapping[str, Column], *, binary: bool = False) -> 
     if twice is not None or target.name in names:
         raise QueryError("SRD-208", f"the formula names {shown(twice or target.name)} twice.", "Name every column once.")
     listed = tuple(dict.fromkeys(_known(column) for column in reader.keyed.values()))
-    return Formula(" ".join(text.split()), target, tuple(found), listed, tuple(reader.derived.values()))
+    return RegressionFormula(" ".join(text.split()), target, tuple(found), listed, tuple(reader.derived.values()))
 
 
 class FormulaReader:

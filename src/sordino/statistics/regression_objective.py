@@ -18,7 +18,7 @@ from sordino.schema.column import Column
 from sordino.schema.expression import And, Case, Constant, Predicate
 from sordino.schema.interval import derive
 from sordino.statistics.port import LEVEL, Answer, Context, Groups, Priced
-from sordino.statistics.regression_formula import Coefficient, Formula
+from sordino.statistics.regression_formula import Coefficient, RegressionFormula
 from sordino.summaries import Ask, Draw
 
 __all__ = ["METHODS", "WITHOUT_DELTA", "MinimumStep", "in_numbers", "one_of", "pulled"]
@@ -31,7 +31,7 @@ WITHOUT_DELTA = (
 )
 
 
-def one_of(method: Any, loss: str, formula: Formula | None = None) -> str:
+def one_of(method: Any, loss: str, formula: RegressionFormula | None = None) -> str:
     """The method, if it can be asked for with this loss and these classes."""
     if method not in METHODS:
         raise QueryError("SRD-106", f"method {method!r:.80} is unknown.", f"Use one of {', '.join(METHODS)}.")
@@ -42,7 +42,7 @@ def one_of(method: Any, loss: str, formula: Formula | None = None) -> str:
     return str(method)
 
 
-def in_numbers(formula: Formula, columns: Mapping[str, Column]) -> Formula:
+def in_numbers(formula: RegressionFormula, columns: Mapping[str, Column]) -> RegressionFormula:
     """The same formula with every condition as a column of 0 and 1; a row that does not meet what is required has no target."""
     made: dict[str, Column] = {column.name: column for column in formula.derived}
 

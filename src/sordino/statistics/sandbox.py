@@ -1,6 +1,6 @@
 """A stranger's function on one part of the rows, in a process of its own: limits of time and memory, and one answer or none.
 
-A nursery process is forked before a row is read. For every part it forks a child that is given this part's rows and nothing else: no file
+A fork server is forked before a row is read. For every part it forks a child that is given this part's rows and nothing else: no file
 but them, no terminal, its own session, and, where the system allows it, no network and no sight of other processes. What the child says is
 as many numbers as were asked for; whatever else happens is the same silence. Children run one after another, so that none can slow
 another down, and none can tell another anything through memory.
@@ -30,11 +30,11 @@ from typing import Any, NoReturn, Self
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["NOT_STOPPED", "Nursery"]
+__all__ = ["NOT_STOPPED", "ForkServer"]
 
 Floats = NDArray[np.float64]
 NAMESPACES = 0x10000000 | 0x20000000 | 0x40000000 | 0x08000000  # users, processes, network, messages between processes
-GRACE = 30.0  # seconds beyond the limit after which the nursery itself is given up
+GRACE = 30.0  # seconds beyond the limit after which the fork server itself is given up
 SHAPE = struct.Struct("<qq")
 NOT_STOPPED = (
     "the function runs as the caller: a hostile one may still read files and this process's memory, make empty files, "
@@ -43,7 +43,7 @@ NOT_STOPPED = (
 
 
 @dataclass(frozen=True)
-class Limits:
+class SandboxLimits:
     """Seconds and megabytes of one part, and how many numbers it may answer with."""
 
     seconds: float
@@ -51,17 +51,17 @@ class Limits:
     dimension: int
 
 
-class Nursery:
+class ForkServer:
     """The process that starts the children. Open it before any row is read; `answer` one part at a time."""
 
     def __init__(self, function: Callable[[Floats], Any], *, seconds: float, megabytes: int, dimension: int) -> None:
-        self._limits = Limits(seconds, megabytes, dimension)
+        self._limits = SandboxLimits(seconds, megabytes, dimension)
         ours, theirs = socket.socketpair()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # newer interpreters warn of threads, and a warning is something visible
             self._child = os.fork()
         if self._child == 0:
-            _nursery(theirs, function, self._limits)
+            _serve(theirs, function, self._limits)
         theirs.close()
         ours.settimeout(seconds + GRACE)
         self._socket = ours
@@ -99,7 +99,7 @@ def _read(pipe: socket.socket, size: int) -> bytes:
     return found
 
 
-def _nursery(theirs: socket.socket, function: Callable[[Floats], Any], limits: Limits) -> NoReturn:
+def _serve(theirs: socket.socket, function: Callable[[Floats], Any], limits: SandboxLimits) -> NoReturn:
     """One child after another, until nobody asks any more."""
     try:
         gc.disable()  # finalisers of the parent's objects are not ours to run
@@ -134,7 +134,7 @@ def _quiet(first: int) -> None:
     sys.stdout = sys.stderr = sys.__stdout__ = sys.__stderr__ = open(os.devnull, "w", encoding="utf-8")  # type: ignore[misc]  # noqa: SIM115
 
 
-def _watched(rows: int, function: Callable[[Floats], Any], limits: Limits) -> bytes:
+def _watched(rows: int, function: Callable[[Floats], Any], limits: SandboxLimits) -> bytes:
     """The answer of one child, or what there was of it when its time was over."""
     here, there = os.pipe()
     child = os.fork()
@@ -174,7 +174,7 @@ def _apart() -> None:
     libc.prctl(1, signal.SIGKILL)  # dies with the one that waits for it
 
 
-def _part(rows: int, there: int, function: Callable[[Floats], Any], limits: Limits) -> None:
+def _part(rows: int, there: int, function: Callable[[Floats], Any], limits: SandboxLimits) -> None:
     """Read the rows, give up everything else, run the function, say its numbers."""
     size = os.fstat(rows).st_size
     content = os.pread(rows, size, 0)

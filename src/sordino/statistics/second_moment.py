@@ -22,7 +22,7 @@ from sordino.statistics.reach import Reach, root_up
 from sordino.statistics.registry import registered
 from sordino.statistics.regression import placement
 from sordino.summaries import Ask, Draw
-from sordino.summaries.moment import COARSE, Gram, Term
+from sordino.summaries.moment import COARSE, Gram, MomentTerm
 
 __all__ = ["KINDS", "Matrix", "Pair", "SecondMoments", "gram"]
 
@@ -117,7 +117,11 @@ class MatrixStep(NoForecast):
 
     @cached_property
     def mechanism(self) -> MomentMatrix:
-        terms, unit, rows = (Term(), *(Term(name) for name in self.statistic.columns)), self.context.unit, self.context.limits.rows
+        terms, unit, rows = (
+            (MomentTerm(), *(MomentTerm(name) for name in self.statistic.columns)),
+            self.context.unit,
+            self.context.limits.rows,
+        )
         d = len(terms)
         alone = Fraction(d * d, 2)
         own = rows * root_up(alone * (2 if unit.relation is Relation.REPLACE else 1))

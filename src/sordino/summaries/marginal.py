@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sordino.summaries.request import Hidden, Request
 
-__all__ = ["Axis", "Crossed", "Marginals", "person_unit"]
+__all__ = ["CellAxis", "Crossed", "Marginals", "person_unit"]
 
 MOST_ROWS = 16  # of one person, whose rows are counted in parts of a common multiple of 1 to this
 
@@ -21,7 +21,7 @@ def person_unit(rows: int) -> int:
 
 
 @dataclass(frozen=True)
-class Axis:
+class CellAxis:
     """How a number column of the frame becomes a cell: the place of its grid integer among `edges`, or the integer itself without them.
 
     With edges the place is i for edges[i] <= x < edges[i+1], the last closed on the right. A null has the place after the last. `cells`
@@ -44,7 +44,7 @@ class Marginals(Request["Crossed"]):
     With `parts` = 1 rows are counted. Otherwise each person counts once: with k rows, each of them as parts/k, which must be whole.
     """
 
-    axes: tuple[Axis, ...]
+    axes: tuple[CellAxis, ...]
     sets: tuple[tuple[int, ...], ...]
     parts: int = 1
 

@@ -16,8 +16,27 @@ from numpy.typing import NDArray
 from sordino.summaries.request import Hidden, Request
 
 __all__ = [
-    "COARSE", "EXACT", "FINE", "GRAIN", "LARGEST", "LINK", "ONE",
-    "Gradient", "Gram", "Lengths", "Outer", "Products", "Sizes", "Slope", "Term", "bent", "classed", "faded", "link", "scaled", "steep",
+    "COARSE",
+    "EXACT",
+    "FINE",
+    "GRAIN",
+    "LARGEST",
+    "LINK",
+    "ONE",
+    "Gradient",
+    "Gram",
+    "Lengths",
+    "MomentTerm",
+    "Outer",
+    "Products",
+    "Sizes",
+    "Slope",
+    "bent",
+    "classed",
+    "faded",
+    "link",
+    "scaled",
+    "steep",
 ]  # fmt: skip
 
 ONE = 2**20  # stands for 1: a coordinate is from -ONE to ONE
@@ -32,7 +51,7 @@ Whole = NDArray[np.object_]
 
 
 @dataclass(frozen=True)
-class Term:
+class MomentTerm:
     """One coordinate of a row: the constant 1, a column about the middle of its bounds, or 1 where frame.counted[index] is true and else 0.
 
     The grid integer q of a column, 0 to width, is cut to c = q >> shift, from 0 to W = width >> shift, of at most 20 bits, and becomes
@@ -52,7 +71,7 @@ class Gram(Request["Products"]):
     Rows in which a column of a term is null, or a condition frame.counted[i], i in `required`, is not true, drop out.
     """
 
-    terms: tuple[Term, ...]
+    terms: tuple[MomentTerm, ...]
     required: tuple[int, ...] = ()
 
 
@@ -80,8 +99,8 @@ class Gradient(Request["Slope"]):
     2^(j-J-1) < |y - z| <= 2^(j-J), and the last one everything above as well.
     """
 
-    terms: tuple[Term, ...]
-    target: Term
+    terms: tuple[MomentTerm, ...]
+    target: MomentTerm
     theta: tuple[int, ...]
     loss: str = "huber"
     clip: int = ONE
@@ -106,8 +125,8 @@ class Lengths(Request["Sizes"]):
     Edges are whole units of 1/ONE, ascending. Cell 0 counts lengths up to the first edge, the last one those above the last edge.
     """
 
-    terms: tuple[Term, ...]
-    target: Term
+    terms: tuple[MomentTerm, ...]
+    target: MomentTerm
     edges: tuple[int, ...]
     theta: tuple[int, ...] | None = None
     required: tuple[int, ...] = ()
@@ -131,8 +150,8 @@ class Outer(Request["Products"]):
     in units of (norm/GRAIN)^2.
     """
 
-    terms: tuple[Term, ...]
-    target: Term
+    terms: tuple[MomentTerm, ...]
+    target: MomentTerm
     of: str
     norm: int
     theta: tuple[int, ...] = ()

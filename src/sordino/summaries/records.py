@@ -13,13 +13,13 @@ from sordino.summaries.moment import ONE
 from sordino.summaries.request import Hidden, Request
 from sordino.summaries.totals import MOST_ROWS
 
-__all__ = ["Matrix", "Records", "in_order", "in_parts", "of_coordinates"]
+__all__ = ["Records", "RowMatrix", "in_order", "in_parts", "of_coordinates"]
 
 Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Records(Request[Iterator["Matrix"]]):
+class Records(Request[Iterator["RowMatrix"]]):
     r"""Ask for the rows of several columns in each group; the answer is an iterator of one Matrix per group, ordered as for Ranks.
 
     A row in which one of the columns is null drops out. `most` and `shares` cut a group exactly as for `Rows`, with whole rows in place
@@ -45,7 +45,7 @@ class Records(Request[Iterator["Matrix"]]):
 
 
 @dataclass(frozen=True, repr=False)
-class Matrix(Hidden):
+class RowMatrix(Hidden):
     """One row per row, one column per column, in whole grid steps above the lower bounds, in the order of the values.
 
     Where rows were dealt out, `part` is the part of each row and they are ordered by it first; otherwise it is empty. `memo` keeps what
@@ -58,12 +58,12 @@ class Matrix(Hidden):
     memo: dict[Any, Any] = field(default_factory=dict, compare=False)
 
 
-def in_order(values: Integers) -> Matrix:
+def in_order(values: Integers) -> RowMatrix:
     """Rows in any order, as an answer."""
-    return Matrix(values[np.lexsort(values.T[::-1])], len(values), np.empty(0, np.int64))
+    return RowMatrix(values[np.lexsort(values.T[::-1])], len(values), np.empty(0, np.int64))
 
 
-def of_coordinates(rows: NDArray[np.float64]) -> Iterator[Matrix]:
+def of_coordinates(rows: NDArray[np.float64]) -> Iterator[RowMatrix]:
     """Whole coordinates behind a constant, as the one group of an answer: features in steps above -1, a target of 0 or 1 last.
 
     Rows that are held in memory already fit, so all of them stay.
@@ -73,7 +73,7 @@ def of_coordinates(rows: NDArray[np.float64]) -> Iterator[Matrix]:
     return iter([in_order(np.column_stack([whole[:, 1:-1].astype(np.int64) + ONE, target]))])
 
 
-def in_parts(values: Integers, hashes: Integers, request: Records) -> Matrix:
+def in_parts(values: Integers, hashes: Integers, request: Records) -> RowMatrix:
     """Rows in any order with the 32 bits of their hashes, dealt out and cut."""
     part = hashes * request.parts >> 32
     order = np.lexsort((*values.T[::-1], hashes))  # a part is a stretch of hashes
@@ -82,4 +82,4 @@ def in_parts(values: Integers, hashes: Integers, request: Records) -> Matrix:
     kept = np.arange(len(part)) - starts[part] < request.least
     part, values = part[kept], values[kept]
     order = np.lexsort((*values.T[::-1], part))
-    return Matrix(values[order], len(order), part[order])
+    return RowMatrix(values[order], len(order), part[order])
