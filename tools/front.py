@@ -52,8 +52,8 @@ def peers(result: dict[str, Any] | None) -> str:
         lines += [_line(row) for row in fitting[-1:]]
     behind = sorted((row for row in compared if row["verdict"] == "lost"), key=_factor, reverse=True)
     worst = f" The widest: {behind[0]['task']}, {behind[0]['measure']}." if behind else ""
-    rule = "± is one standard error. A peer is ahead by more than two of the difference, or by a tenth where it was measured once,"
-    said = f"{rule} in {len(behind)} of {len(compared)} rows.{worst}"
+    rule = "by more than two standard errors (± is one) of the difference, or by a tenth of what was measured once."
+    said = f"A peer is ahead in {len(behind)} of {len(compared)} rows, {rule}{worst}"
     return "\n".join([*lines, "", f"{said} All of them, losses first: [benchmarks](docs/benchmarks.md)."])
 
 
