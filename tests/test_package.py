@@ -1,8 +1,10 @@
 """The package as a whole: its public names, how fast it loads, and that its documents run."""
 
+import ast
 import inspect
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,16 @@ def test_every_public_name_of_each_room_can_be_reached():
     for room in (sd.mechanisms, sd.sensitivity, sd.privacy, sd.lab, sd.course, sd.errors):
         for name in room.__all__:
             assert getattr(room, name) is not None, f"{room.__name__}.{name}"
+
+
+def test_no_two_public_classes_share_a_name():
+    found = Counter(
+        node.name
+        for file in Path(sd.__file__).parent.rglob("*.py")
+        for node in ast.parse(file.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+    assert {name for name, times in found.items() if times > 1} == {"RandomizedResponse"}  # the mechanism, and the survey that uses it
 
 
 @pytest.mark.parametrize(
