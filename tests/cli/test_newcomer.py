@@ -430,6 +430,16 @@ def test_init_of_a_messy_file_is_a_dataset_that_answers_without_editing(kind, tm
     assert 1 - found["tables"]["messy"]["counted"][""] <= 0.01
 
 
+@pytest.mark.parametrize("broken", [True, False])
+def test_init_says_where_lines_break_inside_a_text(broken, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rows = [f'{i},"said ""no""{chr(10) if broken and i % 10 == 1 else " "}and left"' for i in range(40)]
+    Path("notes.csv").write_text("\n".join(["age,note", *rows]) + "\n", encoding="utf-8")
+    code, out, _ = run(capsys, "init", "notes.csv")
+    assert code == 0
+    assert ("8 lines open or close a quote" in " ".join(out.split())) is broken
+
+
 def test_init_of_parquet_knows_its_types(tmp_path, monkeypatch, capsys):
     import datetime as dt
     import tomllib

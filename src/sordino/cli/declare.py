@@ -88,6 +88,7 @@ def init(
             _known(words["unit"], header)
         looked = (not words["bounds"] and not words["keys"]) if look is None else look
         found = _looked(engine, words, written) if looked else Looked()
+        found.notes += _broken_lines(file, written) if looked else []
         text = _dataset(file, target, header, words, found)
     finally:
         engine.close()
@@ -139,6 +140,18 @@ def _written(file: Path) -> Delimited | None:
         mark = max(fields, key=lambda sign: (fields[sign][0] > 1) * sum(n == fields[sign][0] for n in fields[sign]))
         mark = mark if fields[mark][0] > 1 else None
     return Delimited(mark, encoding) if mark or encoding != "utf-8" else None
+
+
+def _broken_lines(file: Path, written: Delimited | None) -> list[str]:
+    """A note if lines end inside a quoted text: whoever meant one row with a line break in it gets two."""
+    if not file.name.lower().endswith((".csv", ".tsv")):
+        return []
+    with file.open(encoding="utf-8" if written is None else written.encoding, errors="replace", newline="\n") as lines:
+        count = sum(line.count('"') % 2 for line in lines)
+    if count < 2:
+        return []
+    fix = "Take the breaks out of the texts, or write multiline = true below the table's source: then one quote can change other rows."
+    return [f"{count:,} lines open or close a quote that another line does not match, and every line is a row here. {fix}"]
 
 
 def _looked(engine: Any, words: dict[str, str], written: Delimited | None) -> Looked:
