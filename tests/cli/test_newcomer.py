@@ -289,6 +289,7 @@ def test_check_finds_what_an_owner_would_regret(ready, capsys):
     assert "amina may spend epsilon 9, more than the dataset has" in out
     assert "max_per_release is no ceiling" in out
     assert "no table says its size" in said("size = 30000\n", "")[1]
+    assert "one quote that is not closed" in said('source = "visits 2025.csv"', 'source = "visits 2025.csv"\nmultiline = true')[1]
     assert said('source = "visits 2025.csv"', 'source = "gone.csv"')[0] == 5
 
 

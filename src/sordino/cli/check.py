@@ -172,6 +172,8 @@ def _notes(declared: Any) -> list[str]:
         found.append("one release may spend the whole budget: max_per_release is no ceiling.")
     if declared.deadline_ms is None or any(table.most_rows is None for table in declared.tables.values() if not table.public):
         found.append("the server's deadlines are the default ones; --time measures your rows and proposes deadline_ms and most_rows.")
+    loose = [name for name, table in declared.tables.items() if not table.public and table.csv is not None and table.csv.multiline]
+    found += [f"{name} is multiline: one quote that is not closed can change the rows of other people. Cards say so." for name in loose]
     if not any(table.size for table in declared.tables.values() if not table.public):
         found.append("no table says its size, so --within asks for a released count first.")
     return found
