@@ -21,7 +21,7 @@ from sordino.statistics.added import Added, AddedGaussian, Floats, quieter, radi
 from sordino.statistics.known import Known
 from sordino.statistics.mean_two_stage import StagedStep
 from sordino.statistics.middle import MiddleStep
-from sordino.statistics.moments import BITS, Halves, halve, read_off, share_of
+from sordino.statistics.moments import BITS, Halves, halve, inside, read_off, share_of
 from sordino.statistics.port import LEVEL, Answer, Context, Groups, Plain, Priced, Shape, Ways, length_grid, public_size
 from sordino.statistics.reach import Reach, read_totals, root_up
 from sordino.statistics.registry import Sealed, registered
@@ -176,7 +176,7 @@ class MeansStep(Priced):
             share, first, last = share_of(raw, self.noise, self.scale, (self.noise.slop + 1) / ROW, level)
         else:
             far, above = radius(self.noise.tail, (self.scale,), level) + (self.noise.slop + 1) / ROW, raw[:, :, 0]
-            share, first, last = (np.clip(part / self.size, 0.0, 1.0) for part in (above, above - far, above + far))
+            share, first, last = inside([part / self.size for part in (above, above - far, above + far)], 0.0, 1.0)
         return low + span * share, low + span * first, low + span * last
 
     def interval(self, answer: Answer, level: float) -> tuple[Any, Any]:

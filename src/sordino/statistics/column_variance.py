@@ -158,7 +158,17 @@ class Bernstein:
         possible = accept(start) | accept(none) | accept(largest)  # means that no variance reconciles with the draw drop out
         low = np.where(possible, boundary(accept, start, none), 1.0).min(axis=-1)
         high = np.where(possible, boundary(accept, start, largest), 0.0).max(axis=-1)
-        return value, np.minimum(low, value), np.maximum(high, value)
+        nearest, farthest = self._around(value, mean, n, level)
+        return value, np.minimum(low, nearest), np.maximum(high, farthest)
+
+    def _around(self, value: Floats, mean: Floats, n: Floats, level: float) -> tuple[Floats, Floats]:
+        """As far as noise alone reaches from the estimate: what is added where an end of the range cut most of an interval away."""
+
+        def accept(v: Floats) -> Any:
+            weights = (mean**2 - v, mean * (1 - mean) + v, (1 - mean) ** 2 - v)
+            return self.noise.tail([w * self.scale for w in weights], n * np.abs(v - value) - self.slop) >= 1 - level - RARE
+
+        return boundary(accept, value, np.zeros_like(value)), boundary(accept, value, np.full_like(value, 0.25))
 
     def _sample(self, raw: Floats, level: float) -> Estimate:
         r"""The variance with divisor n - 1: v n/(n - 1) at the drawn number of rows, where a single row counts as two.

@@ -13,7 +13,7 @@ import numpy as np
 from sordino.errors import QueryError
 from sordino.schema.column import Grid, coarse_shift
 from sordino.statistics.added import Added, AddedGaussian, Floats, TotalNoise, quieter, radius
-from sordino.statistics.moments import BITS, Estimate, linear, scaled, unit_of
+from sordino.statistics.moments import BITS, Estimate, inside, linear, scaled, unit_of
 from sordino.statistics.port import Groups
 from sordino.statistics.reach import Whole, read_totals
 from sordino.summaries import Ask, Draw
@@ -80,7 +80,7 @@ class Known:
         if kind == "sum":
             value, first, last = (part + low * self.size for part in parts)
         elif kind == "mean":
-            value, first, last = (low + np.clip(part / self.size, 0.0, span) for part in parts)
+            value, first, last = (low + part for part in inside([part / self.size for part in parts], 0.0, span))
         else:
             raise QueryError("SRD-106", f"{kind!r} cannot be read off a sum.", "Ask for count, sum or mean.")
         return value, first, last
@@ -156,7 +156,8 @@ class KnownVariance:
 
     def estimate(self, kind: str, raw: Floats, level: float) -> Estimate:
         factor = self.size / max(self.size - 1, 1) if kind.endswith("samp") else 1.0
-        found = [np.clip(part, 0.0, 0.25) * self._span**2 * factor for part in linear(raw, (1.0,), self.noise, self.scale, level)]
+        drawn = linear(raw, (1.0,), self.noise, self.scale, level)
+        found = [part * self._span**2 * factor for part in inside(drawn, 0.0, 0.25)]
         value, low, high = found if kind in ("variance", "var_samp") else [np.sqrt(part) for part in found]
         return value, low, high
 

@@ -16,7 +16,7 @@ from sordino.mechanisms.quantile_exponential import QuantileExponential
 from sordino.privacy.certificate import Part
 from sordino.schema.column import Grid
 from sordino.statistics.added import Added, Floats, radius
-from sordino.statistics.moments import BITS, linear, share_of
+from sordino.statistics.moments import BITS, inside, linear, share_of
 from sordino.statistics.port import LEVEL, Answer, Context, Groups, Priced, one_unit, per_row, public_size
 from sordino.statistics.reach import Reach, line_up
 from sordino.summaries import Ask, Draw, Held
@@ -229,9 +229,9 @@ class StagedStep(Priced):
 
     def _answers(self, raw: Floats, kept: Floats, level: float) -> list[Answer]:
         if self.size is not None:
-            parts = [np.clip(part / self.size, 0.0, 1.0) for part in linear(raw, (1.0,), self.noise, self.scale, level)]
+            parts = inside([part / self.size for part in linear(raw, (1.0,), self.noise, self.scale, level)], 0.0, 1.0)
         else:
-            parts = list(share_of(raw, self.noise, self.scale, (self.noise.slop + 1) / ROW, level))
+            parts = share_of(raw, self.noise, self.scale, (self.noise.slop + 1) / ROW, level)
         step, low, width = float(self.grid.step), kept[:, 0] + self.grid.low, kept[:, 1] - kept[:, 0]
         values, lows, highs = ((step * (low + width * part)).tolist() for part in parts)
         every = np.concatenate([raw, kept], axis=1).tolist()

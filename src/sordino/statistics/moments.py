@@ -23,7 +23,7 @@ from sordino.statistics.reach import Reach, Whole, read_totals
 from sordino.summaries import Ask, Draw
 from sordino.summaries.totals import Item
 
-__all__ = ["ColumnMoments", "Estimate", "Halves", "MomentsStep", "halve", "linear", "read_off", "scaled", "share_of", "unit_of"]
+__all__ = ["ColumnMoments", "Estimate", "Halves", "MomentsStep", "halve", "inside", "linear", "read_off", "scaled", "share_of", "unit_of"]
 
 BITS = 24
 Estimate = tuple[Any, Any, Any]
@@ -49,6 +49,17 @@ def linear(raw: Floats, weights: Sequence[float], noise: TotalNoise, scale: floa
     value = raw @ weight
     far = radius(noise.tail, [float(w) * scale for w in weight], level) if weight.any() else 0.0
     return value, value - far, value + far
+
+
+def inside(found: Sequence[Any], low: float, high: float) -> Estimate:
+    """An estimate of something that lies between two ends, moved there with its interval before that is cut.
+
+    No number between the ends is lost: each is at least as near to the moved estimate. And a draw far beyond an end has an interval that is
+    as long as the noise, where cutting alone would leave a point.
+    """
+    value, first, last = found
+    near = np.clip(value, low, high)
+    return near, np.clip(near + (first - value), low, high), np.clip(near + (last - value), low, high)
 
 
 class ColumnMoments(Protocol):
