@@ -108,7 +108,8 @@ def test_the_figures_of_the_front_page_follow_the_results_and_losses_are_counted
     assert "unheard of" not in text
     sure = front.peers({"rows": [{**rows[0], "errors": {"sordino": 2.345, "opendp": 3}}]})
     assert f"| mean: {front.AT_ONE} | 100 ± 2.3 | opendp: 120 ± 3 |" in sure
-    assert f"in 1 of 3 rows. The widest: median, {front.AT_ONE}." in text
+    assert "A peer is ahead in 1 of 3 rows, " in text
+    assert f" The widest: median, {front.AT_ONE}." in text
     assert "docs/benchmarks.md" in text
     assert "bench/peers.py" in front.peers(None)
 

@@ -11,7 +11,7 @@ from tests.session.people import table
 import sordino as sd
 from sordino.errors import BudgetExceeded, QueryError
 from sordino.session.price import Offer, price, widths
-from sordino.session.recorded import public_rows
+from sordino.session.recorded import Pool, public_rows
 
 
 def half(release, name=None):
@@ -163,8 +163,11 @@ class _Kind:
     def __init__(self):
         self.counts, self.asked = [], SimpleNamespace(where=None, by=(), joins=())
 
-    def sealed(self, *, quiet=False):
-        return self.counts
+    def pool(self):
+        pool = Pool(())
+        for counts in self.counts:
+            pool.add(counts)
+        return pool
 
     def buy(self, rng, truth, epsilon):
         half = math.log(20) / epsilon
@@ -180,7 +183,7 @@ def _known(kinds, people):
 
 def test_no_luck_with_poor_counts_is_believed_beside_a_good_one(monkeypatch):
     """Forty counts of other kinds at a millionth of the price, one by one, stopped where most rows would be known."""
-    monkeypatch.setattr("sordino.session.recorded._counts", lambda counted: counted)
+    monkeypatch.setattr("sordino.session.recorded._pool", lambda kind: kind.pool())
     inside = kept = 0
     for seed in range(200):
         rng, rows, present, people = np.random.default_rng(seed), _Kind(), _Kind(), _Kind()
@@ -200,7 +203,7 @@ def test_no_luck_with_poor_counts_is_believed_beside_a_good_one(monkeypatch):
 
 
 def test_who_buys_many_poor_counts_and_stops_at_the_luckiest_knows_nothing(monkeypatch):
-    monkeypatch.setattr("sordino.session.recorded._counts", lambda counted: counted)
+    monkeypatch.setattr("sordino.session.recorded._pool", lambda kind: kind.pool())
     fooled = 0
     for seed in range(200):
         rng, rows, people = np.random.default_rng(seed), _Kind(), _Kind()
@@ -213,7 +216,7 @@ def test_who_buys_many_poor_counts_and_stops_at_the_luckiest_knows_nothing(monke
 
 
 def test_a_count_of_rows_says_more_than_a_narrower_one_of_people_at_the_same_price(monkeypatch):
-    monkeypatch.setattr("sordino.session.recorded._counts", lambda counted: counted)
+    monkeypatch.setattr("sordino.session.recorded._pool", lambda kind: kind.pool())
     rows, people = _Kind(), _Kind()
     rows.counts, people.counts = [((1_440.0, 60.0),)], [((300.0, 3.0),)]
     assert _known((rows,), people) == 1_380
@@ -223,3 +226,27 @@ def test_a_count_of_rows_says_more_than_a_narrower_one_of_people_at_the_same_pri
     assert _known((rows,), people) == 297
     people.counts = []
     assert _known((rows,), people) == 1_040
+
+
+def test_recorded_counts_are_pooled_as_they_come_and_each_is_read_once(monkeypatch):
+    import sordino as sd
+    from sordino.session import recorded
+
+    read, counts = [], recorded._counts
+    monkeypatch.setattr(recorded, "_counts", lambda answer: read.append(answer) or counts(answer))
+    rows = {"v": [float(i % 10) for i in range(200)], "g": ["a", "b"] * 100}
+    with sd.table(rows, bounds={"v": (0, 10)}, keys={"g": ["a", "b"]}, budget=sd.Budget(epsilon=1_000), ledger=":memory:") as people:
+        by = people.group_by("g")
+        for place, asked in ((people, people.count()), (by, by.count())):
+            for turn in range(12):
+                if turn % 3:
+                    asked.release(epsilon=str(1 + turn), fresh=True)
+                else:
+                    place.agg(n=sd.count(), s=sd.sum("v")).release(epsilon=1, fresh=True)
+                found = [found for answer in asked.sealed() if (found := counts(answer))]
+                weight = [math.fsum(half**-2 for _, half in group) for group in zip(*found, strict=True)]
+                value = [math.fsum(v * half**-2 for v, half in group) for group in zip(*found, strict=True)]
+                assert [mean for mean, _ in recorded._pooled(asked)] == [v / w for v, w in zip(value, weight, strict=True)]
+        assert len(read) == len(set(read))
+        assert people.mean("v").preview(epsilons=[1]) is not None
+        assert len(read) == len(set(read))

@@ -12,21 +12,17 @@ from __future__ import annotations
 
 import contextlib
 import math
-import threading
 from bisect import bisect_left, insort
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 from sordino.errors import QueryError
-from sordino.ledger import Book, Membership
 from sordino.privacy.cost import Cost
 from sordino.session.price import Offer, Wish, widths
-from sordino.session.recorded import half_width_of, meets, member, point, rank_width_of, sealed
+from sordino.session.recorded import Found, Place, Reading, half_width_of, kept, meets, own_answer, rank_width_of, sealed
 from sordino.session.release import Release, price_of
 from sordino.statistics.column_quantile import Position
 from sordino.statistics.port import LEVEL
@@ -36,11 +32,9 @@ if TYPE_CHECKING:
 
 __all__ = ["best", "search"]
 
-KEPT = 256  # questions of one book whose answers are known
 SLACK = Fraction(10003, 10000)  # a price in rho was met to a hundredth of a percent
 Rank = tuple[Fraction, tuple[int, int]]
 Numbers = tuple[Any, ...]
-Place = tuple[tuple[int, ...], bool]  # of a member among others: see `Membership`
 
 
 @dataclass(frozen=True)
@@ -59,7 +53,7 @@ class RecordedAnswer:
     def sealed(self, query: Query) -> bytes | None:
         """The answer as the book has it now, its digest checked."""
         found = query.table.ledger.found([self.request]).get(self.request)
-        return None if found is None or found.answer is None else _own(query, found.answer, self.rank[1][0], self.member)
+        return None if found is None or found.answer is None else own_answer(query, found.answer, self.rank[1][0], self.member)
 
 
 class Front:
@@ -83,44 +77,21 @@ def _as_good(numbers: Numbers, others: Numbers) -> bool:
     return all(number <= other for number, other in zip(numbers, others, strict=True))
 
 
-@dataclass
-class Answers:
-    """The recorded answers to one question, under all keys that have some. They are read on as the book grows."""
+class Answers(Reading):
+    """What choosing compares of the recorded answers to one question."""
 
-    keys: tuple[bytes, ...]
-    since: list[int]  # per key: seals before this one were read
-    stamp: int | None = None
-    listed: int = 0  # memberships that were listed
-    waiting: list[tuple[int, str, Place]] = field(default_factory=list)  # those of them without an answer as yet
-    known: list[RecordedAnswer] = field(default_factory=list)  # in the order they were read
-    ranked: list[RecordedAnswer] = field(default_factory=list)
-    fronts: dict[Any, Front] = field(default_factory=dict)
-    elsewhere: dict[tuple[float, Rank], Mapping[str, Any] | None] = field(default_factory=dict)  # at other levels, until the next write
-    lock: Any = field(default_factory=threading.Lock)
+    def __init__(self, keys: tuple[bytes, ...]) -> None:
+        super().__init__(keys)
+        self.known: list[RecordedAnswer] = []  # in the order they were read
+        self.ranked: list[RecordedAnswer] = []
+        self.fronts: dict[Any, Front] = {}
+        self.elsewhere: dict[tuple[float, Rank], Mapping[str, Any] | None] = {}  # at other levels, until the next write
 
-    def read_on(self, query: Query) -> None:
-        """What was sealed since the last look, by whichever process; nothing where the book says that nothing was written."""
-        book = query.table.ledger
-        stamp = book.stamp
-        stamp = book.head.count if stamp is None else stamp  # first: what is written meanwhile may be read now, and is looked for again
-        if stamp == self.stamp:
-            return
-        found, since, waiting = list[RecordedAnswer](), list(self.since), list(self.waiting)
-        for place, key in enumerate(self.keys):
-            for request, charge in book.sealed_since(key, since[place]):
-                since[place] = max(since[place], (charge.sealed or 0) + 1)
-                found += _known(query, charge.answer, (place, charge.number), request)
-        listed = book.memberships(self.keys[0])
-        waiting += [(turn, request, (path, batch)) for turn, (request, path, batch) in enumerate(listed[self.listed :], self.listed)]
-        answered = book.found([request for _, request, _ in waiting]) if waiting else {}
-        for turn, request, where in waiting:
-            if request in answered:
-                found += _known(query, answered[request].answer, (len(self.keys), turn), request, where)
-        self.waiting = [item for item in waiting if item[1] not in answered or answered[item[1]].answer is None]
-        self.since, self.listed, self.stamp = since, len(listed), stamp
+    def take(self, query: Query, found: list[Found]) -> None:
+        added = [_known(query, one) for one in found]
         self.elsewhere.clear()
-        self.known += found
-        for known in found:
+        self.known += added
+        for known in added:
             insort(self.ranked, known, key=lambda item: item.rank)
 
     def front(self, kind: Any, numbers: Callable[[RecordedAnswer], Numbers | None]) -> Front:
@@ -180,44 +151,19 @@ def _widths(query: Query, found: Release) -> dict[str, Any]:
     return {name: half_width_of(found, label) for label, name in query.labels.canonical.items()}
 
 
-def _own(query: Query, answer: bytes, place: int, where: Place | None) -> bytes | None:
-    """The bytes of this answer out of those that were sealed: a member's, an interval's point, or all of them."""
-    if where is not None:
-        return member(query, Membership(answer, *where))
-    return point(answer) if place else answer
-
-
-def _known(query: Query, answer: bytes | None, order: tuple[int, int], request: str, where: Place | None = None) -> list[RecordedAnswer]:
-    own = None if answer is None else _own(query, answer, order[0], where)
-    if own is None:
-        return []
-    found = Release.from_bytes(own, query=query)
+def _known(query: Query, one: Found) -> RecordedAnswer:
+    found = Release.from_bytes(one.answer, query=query)
     ranks = {name: rank_width_of(found, label) for label, name in query.labels.canonical.items()}
     sure = min((ends["level"] for ends in found.drawn.values()), default=math.inf)
     price, shared = found.cost.exact, found.card.get("part of", {}).get("draw") == "shared"
-    return [RecordedAnswer((-price.epsilon, order), price, shared, sure, _widths(query, found), ranks, request, where)]
-
-
-_BOOKS: WeakKeyDictionary[Book, OrderedDict[tuple[bytes, ...], Answers]] = WeakKeyDictionary()
-_LOCK = threading.Lock()
-
-
-def _answers(query: Query) -> Answers:
-    keys = (query.key(), *(other.key() for other in query.intervals))
-    with _LOCK:
-        book = _BOOKS.setdefault(query.table.ledger, OrderedDict())
-        found = book.setdefault(keys, Answers(keys, [0] * len(keys)))
-        book.move_to_end(keys)
-        while len(book) > KEPT:
-            book.popitem(last=False)
-    return found
+    return RecordedAnswer((-price.epsilon, one.order), price, shared, sure, _widths(query, found), ranks, one.request, one.member)
 
 
 def best(query: Query, epsilon: Fraction | None, wish: Wish | None, *, ranks: bool, rho: Fraction | None) -> bytes | None:
     """The recorded answer that is given for a price or a wish, as the book has it."""
     if query.older is not None:  # whether a format's first answers still answer the question is looked at anew
         return search(query, epsilon, wish, ranks=ranks, rho=rho)
-    sure, answers = _sure(query), _answers(query)
+    sure, answers = _sure(query), kept(query, Answers)
     with answers.lock:
         answers.read_on(query)
         if wish is not None:

@@ -11,13 +11,17 @@ from __future__ import annotations
 import contextlib
 import logging
 import math
+import threading
+from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakKeyDictionary
 
 from sordino.errors import QueryError, SordinoError
-from sordino.ledger import Asked, AskedLimits, Membership
+from sordino.ledger import Asked, AskedLimits, Book, Membership
 from sordino.plan.recall import context, question, question_format_1, recall_key
 from sordino.privacy.number import as_delta, as_epsilon, as_positive
 from sordino.session.encoding import split
@@ -34,8 +38,8 @@ if TYPE_CHECKING:
     from sordino.session.query import Query
 
 __all__ = [
-    "charged", "countings", "ends", "half_width_of", "intervals", "meets", "member", "older_answers", "older_key", "point", "public_rows",
-    "rank_width_of", "said", "same_limits", "sealed", "steps_of",
+    "Found", "Pool", "Reading", "charged", "countings", "ends", "half_width_of", "intervals", "kept", "meets", "member", "older_answers",
+    "older_key", "own_answer", "point", "public_rows", "rank_width_of", "said", "same_limits", "sealed", "steps_of",
 ]  # fmt: skip
 
 log = logging.getLogger("sordino")
@@ -118,6 +122,86 @@ def member(query: Query, found: Membership) -> bytes | None:
     """The answer to this question out of several that were sealed together, as the book would have it alone."""
     answer, path = (split(found.answer)[found.path[0]], found.path[1:]) if found.batch else (found.answer, found.path)
     return member_of(answer, path[0], next(iter(query.labels.sealed.values()))) if path else answer
+
+
+Place = tuple[tuple[int, ...], bool]  # of a member among others: see `Membership`
+
+
+@dataclass(frozen=True)
+class Found:
+    """An answer to a question as the book would have it alone, in which order it was recorded, and where it is."""
+
+    answer: bytes
+    order: tuple[int, int]
+    request: str
+    member: Place | None
+
+
+class Reading:
+    """The answers recorded to one question, under all keys that have some. Each is read once, as the book grows, and handed to `take`."""
+
+    def __init__(self, keys: tuple[bytes, ...]) -> None:
+        self.keys = keys
+        self.lock = threading.Lock()
+        self._since = [0] * len(keys)  # per key: seals before this one were read
+        self._stamp: int | None = None
+        self._listed = 0  # memberships that were listed
+        self._waiting: list[tuple[int, str, Place]] = []  # those of them without an answer as yet
+
+    def take(self, query: Query, found: list[Found]) -> None:
+        raise NotImplementedError
+
+    def read_on(self, query: Query) -> None:
+        """What was sealed since the last look, by whichever process; nothing where the book says that nothing was written."""
+        book = query.table.ledger
+        stamp = book.stamp
+        stamp = book.head.count if stamp is None else stamp  # first: what is written meanwhile may be read now, and is looked for again
+        if stamp == self._stamp:
+            return
+        found, since, waiting = list[Found](), list(self._since), list(self._waiting)
+        for place, key in enumerate(self.keys):
+            for request, charge in book.sealed_since(key, since[place]):
+                since[place] = max(since[place], (charge.sealed or 0) + 1)
+                found += _found(query, charge.answer, (place, charge.number), request)
+        listed = book.memberships(self.keys[0])
+        waiting += [(turn, request, (path, batch)) for turn, (request, path, batch) in enumerate(listed[self._listed :], self._listed)]
+        answered = book.found([request for _, request, _ in waiting]) if waiting else {}
+        for turn, request, where in waiting:
+            if request in answered:
+                found += _found(query, answered[request].answer, (len(self.keys), turn), request, where)
+        self.take(query, found)
+        self._waiting = [item for item in waiting if item[1] not in answered or answered[item[1]].answer is None]
+        self._since, self._listed, self._stamp = since, len(listed), stamp
+
+
+def _found(query: Query, answer: bytes | None, order: tuple[int, int], request: str, where: Place | None = None) -> list[Found]:
+    own = None if answer is None else own_answer(query, answer, order[0], where)
+    return [] if own is None else [Found(own, order, request, where)]
+
+
+def own_answer(query: Query, answer: bytes, place: int, where: Place | None) -> bytes | None:
+    """The bytes of this question's answer out of those that were sealed: a member's, an interval's point, or all of them."""
+    if where is not None:
+        return member(query, Membership(answer, *where))
+    return point(answer) if place else answer
+
+
+KEPT = 256  # questions of one book whose answers are known
+_BOOKS: WeakKeyDictionary[Book, OrderedDict[Any, Any]] = WeakKeyDictionary()
+_LOCK = threading.Lock()
+R = TypeVar("R", bound=Reading)
+
+
+def kept(query: Query, kind: type[R]) -> R:
+    """What is known already of the answers to a question, in this process."""
+    keys = (query.key(), *(other.key() for other in query.intervals))
+    with _LOCK:
+        book = _BOOKS.setdefault(query.table.ledger, OrderedDict())
+        found: R = book.setdefault((kind, keys), kind(keys))
+        book.move_to_end((kind, keys))
+        while len(book) > KEPT:
+            book.popitem(last=False)
+    return found
 
 
 def meets(release: Release, wish: Wish, *, ranks: bool = False) -> bool:
@@ -236,19 +320,50 @@ def public_rows(query: Query) -> int | None:
     return max(known, default=None)
 
 
+class Pool(Reading):
+    """The mean of recorded counts by inverse variance, in every group. Sums are exact, so that the order of reading does not matter."""
+
+    def __init__(self, keys: tuple[bytes, ...]) -> None:
+        super().__init__(keys)
+        self.answers, self.sums, self.alike = 0, list[tuple[Fraction, Fraction]](), True
+
+    def take(self, query: Query, found: list[Found]) -> None:
+        for counts in [_counts(one.answer) for one in found]:
+            if counts:
+                self.add(counts)
+
+    def add(self, counts: Sequence[tuple[float, float]]) -> None:
+        """One more answer: its value and its half-width in every group."""
+        self.sums = self.sums or [(Fraction(0), Fraction(0))] * len(counts)
+        self.alike &= len(counts) == len(self.sums)
+        terms = ((Fraction(half**-2), Fraction(value * half**-2)) for value, half in counts)
+        self.sums = [(w + weight, v + term) for (w, v), (weight, term) in zip(self.sums, terms, strict=False)]
+        self.answers += 1
+
+    def means(self) -> list[tuple[float, float]]:
+        """The mean with its half-width in every group, which grows with how often somebody could have looked."""
+        looks = self.answers * (self.answers - 1)
+        # a mean of Laplace or Gaussian noises is beyond m half-widths on one side with probability at most 20**-m / 2
+        wider = 1 + math.log(max(looks, 1)) / math.log(20)
+        return [(float(total) / float(weight), wider * float(weight) ** -0.5) for weight, total in self.sums]
+
+
 def _pooled(question: Query) -> list[tuple[float, float]]:
     """The mean of all recorded answers to a question about a number with its half-width, in every group; nothing if there are none."""
-    counts = [found for found in map(_counts, question.sealed(quiet=True)) if found]
-    if not counts or (question.asked.by and any(len(found) != len(counts[0]) for found in counts)):
-        return []
-    looks = len(counts) * (len(counts) - 1)
-    # a mean of Laplace or Gaussian noises is beyond m half-widths on one side with probability at most 20**-m / 2
-    wider = 1 + math.log(max(looks, 1)) / math.log(20)
-    means: list[tuple[float, float]] = []
-    for group in zip(*counts, strict=True):
-        weight = math.fsum(half**-2 for _, half in group)
-        means.append((math.fsum(value * half**-2 for value, half in group) / weight, wider * weight**-0.5))
-    return means
+    pool = _pool(question)
+    with pool.lock:
+        return pool.means() if pool.alike or not question.asked.by else []
+
+
+def _pool(question: Query) -> Pool:
+    if question.older is None:
+        pool = kept(question, Pool)
+        with pool.lock:
+            pool.read_on(question)
+        return pool
+    pool = Pool((question.key(),))  # whether a format's first answers still answer the question is looked at anew
+    pool.take(question, [Found(answer, (0, turn), "", None) for turn, answer in enumerate(question.sealed(quiet=True))])
+    return pool
 
 
 def _low_end(means: list[tuple[float, float]], *, clear: bool = False) -> int | None:
