@@ -138,14 +138,14 @@ class Campaign:
     def run(self, jobs: int) -> list[dict[str, Any]]:
         """Whatever is not done yet; the results of all cases, in order."""
         found = self.done()
-        left = [case for case in self.cases if case.id not in found]
+        left, wrong = [case for case in self.cases if case.id not in found], sum(map(bad, found.values()))
         self.folder.mkdir(parents=True, exist_ok=True)
         with self.file.open("a", encoding="utf-8") as file:
             for count, item in enumerate(_results(left, self.effort, jobs), start=1):
                 file.write(json.dumps(plain(item), ensure_ascii=False, allow_nan=False) + "\n")
                 file.flush()
-                found[item["id"]] = item
-                _say(count, len(left), sum(bad(item) for item in found.values()))
+                found[item["id"]], wrong = item, wrong + bad(item)
+                _say(count, len(left), wrong)
         return [found[case.id] for case in self.cases]
 
 
