@@ -130,6 +130,7 @@ def _worst(kind: Kind) -> list[int]:
     return [kind.rows - sum(others), *others]
 
 
+QUARTER = (*[BOTTOM] * 7, *[UNDER_TOP] * 23)
 PAIRS = (
     TablePair("bimodal, somebody at the top with new keys", (BOTTOM, HIGHEST), (HIGHEST,), NEW, plenty=True),
     TablePair("all ties, somebody at the bottom", (MIDDLE, MIDDLE), (BOTTOM,)),
@@ -152,6 +153,8 @@ PAIRS = (
     # for a ladder of proposals: as far from where the largest fails as passes at twice the price, alone and in three groups
     TablePair("eight just over the middle, somebody at the top", (OVER_MIDDLE,), (HIGHEST,), people=8),
     TablePair("twenty-five just over the middle, somebody at the top", (OVER_MIDDLE,), (HIGHEST,), people=25),
+    # between the heaps every level is left behind, above them every level comes nearer
+    TablePair("a quarter at the bottom, the others just under the top, somebody at the top", QUARTER, (HIGHEST,)),
 )
 
 
