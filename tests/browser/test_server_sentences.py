@@ -182,7 +182,7 @@ def test_one_of_a_group_logs_in_with_a_provider_and_a_stranger_is_turned_away(ch
                 page.goto(f"{server.url}/history")
                 page.get_by_role("link", name="Log in with 127.0.0.1").click()
                 page.get_by_placeholder("sub").fill(who)
-                page.get_by_role("button", name="Authorize").click()
+                page.get_by_role("button", name="Authorize", exact=True).click()
                 expect(page.locator("body")).to_contain_text(seen)
                 page.context.close()
         finally:

@@ -20,7 +20,7 @@ from .scenes import LABELS, NAMES, X, Y, models
 
 ODD = [
     0.0, -0.0, 1, True, None, "0.5", "x", "", b"1", math.nan, math.inf, -math.inf, 1e308, 5e-324, 10**400, -(10**5000), 2**70,
-    Decimal("0.25"), Fraction(1, 3), 1j, [], {}, {"a": 1}, object(), np.float32(0.5), np.int8(3), np.bool_(True), np.datetime64("NaT"),
+    Decimal("0.25"), Fraction(1, 3), 1j, [], {}, {"a": 1}, object(), np.float32(0.5), np.int8(3), np.bool_(True), np.datetime64("NaT", "s"),
     "nan", "inf", "1_0",
 ]  # fmt: skip
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from sordino.errors import QueryError
 from sordino.privacy.cost import Cost
 from sordino.session.price import Offer, Wish, widths
-from sordino.session.recorded import Found, Place, Reading, half_width_of, kept, meets, own_answer, rank_width_of, sealed
+from sordino.session.recorded import Place, ReadAnswer, Reading, half_width_of, kept, meets, own_answer, rank_width_of, sealed
 from sordino.session.release import Release, price_of
 from sordino.statistics.column_quantile import Position
 from sordino.statistics.port import LEVEL
@@ -87,7 +87,7 @@ class Answers(Reading):
         self.fronts: dict[Any, Front] = {}
         self.elsewhere: dict[tuple[float, Rank], Mapping[str, Any] | None] = {}  # at other levels, until the next write
 
-    def take(self, query: Query, found: list[Found]) -> None:
+    def take(self, query: Query, found: list[ReadAnswer]) -> None:
         added = [_known(query, one) for one in found]
         self.elsewhere.clear()
         self.known += added
@@ -151,7 +151,7 @@ def _widths(query: Query, found: Release) -> dict[str, Any]:
     return {name: half_width_of(found, label) for label, name in query.labels.canonical.items()}
 
 
-def _known(query: Query, one: Found) -> RecordedAnswer:
+def _known(query: Query, one: ReadAnswer) -> RecordedAnswer:
     found = Release.from_bytes(one.answer, query=query)
     ranks = {name: rank_width_of(found, label) for label, name in query.labels.canonical.items()}
     sure = min((ends["level"] for ends in found.drawn.values()), default=math.inf)

@@ -38,8 +38,27 @@ if TYPE_CHECKING:
     from sordino.session.query import Query
 
 __all__ = [
-    "Found", "Pool", "Reading", "charged", "countings", "ends", "half_width_of", "intervals", "kept", "meets", "member", "older_answers",
-    "older_key", "own_answer", "point", "public_rows", "rank_width_of", "said", "same_limits", "sealed", "steps_of",
+    "Pool",
+    "ReadAnswer",
+    "Reading",
+    "charged",
+    "countings",
+    "ends",
+    "half_width_of",
+    "intervals",
+    "kept",
+    "meets",
+    "member",
+    "older_answers",
+    "older_key",
+    "own_answer",
+    "point",
+    "public_rows",
+    "rank_width_of",
+    "said",
+    "same_limits",
+    "sealed",
+    "steps_of",
 ]  # fmt: skip
 
 log = logging.getLogger("sordino")
@@ -128,7 +147,7 @@ Place = tuple[tuple[int, ...], bool]  # of a member among others: see `Membershi
 
 
 @dataclass(frozen=True)
-class Found:
+class ReadAnswer:
     """An answer to a question as the book would have it alone, in which order it was recorded, and where it is."""
 
     answer: bytes
@@ -148,7 +167,7 @@ class Reading:
         self._listed = 0  # memberships that were listed
         self._waiting: list[tuple[int, str, Place]] = []  # those of them without an answer as yet
 
-    def take(self, query: Query, found: list[Found]) -> None:
+    def take(self, query: Query, found: list[ReadAnswer]) -> None:
         raise NotImplementedError
 
     def read_on(self, query: Query) -> None:
@@ -158,7 +177,7 @@ class Reading:
         stamp = book.head.count if stamp is None else stamp  # first: what is written meanwhile may be read now, and is looked for again
         if stamp == self._stamp:
             return
-        found, since, waiting = list[Found](), list(self._since), list(self._waiting)
+        found, since, waiting = list[ReadAnswer](), list(self._since), list(self._waiting)
         for place, key in enumerate(self.keys):
             for request, charge in book.sealed_since(key, since[place]):
                 since[place] = max(since[place], (charge.sealed or 0) + 1)
@@ -174,9 +193,9 @@ class Reading:
         self._since, self._listed, self._stamp = since, len(listed), stamp
 
 
-def _found(query: Query, answer: bytes | None, order: tuple[int, int], request: str, where: Place | None = None) -> list[Found]:
+def _found(query: Query, answer: bytes | None, order: tuple[int, int], request: str, where: Place | None = None) -> list[ReadAnswer]:
     own = None if answer is None else own_answer(query, answer, order[0], where)
-    return [] if own is None else [Found(own, order, request, where)]
+    return [] if own is None else [ReadAnswer(own, order, request, where)]
 
 
 def own_answer(query: Query, answer: bytes, place: int, where: Place | None) -> bytes | None:
@@ -327,7 +346,7 @@ class Pool(Reading):
         super().__init__(keys)
         self.answers, self.sums, self.alike = 0, list[tuple[Fraction, Fraction]](), True
 
-    def take(self, query: Query, found: list[Found]) -> None:
+    def take(self, query: Query, found: list[ReadAnswer]) -> None:
         for counts in [_counts(one.answer) for one in found]:
             if counts:
                 self.add(counts)
@@ -362,7 +381,7 @@ def _pool(question: Query) -> Pool:
             pool.read_on(question)
         return pool
     pool = Pool((question.key(),))  # whether a format's first answers still answer the question is looked at anew
-    pool.take(question, [Found(answer, (0, turn), "", None) for turn, answer in enumerate(question.sealed(quiet=True))])
+    pool.take(question, [ReadAnswer(answer, (0, turn), "", None) for turn, answer in enumerate(question.sealed(quiet=True))])
     return pool
 
 
