@@ -38,27 +38,8 @@ if TYPE_CHECKING:
     from sordino.session.query import Query
 
 __all__ = [
-    "Pool",
-    "ReadAnswer",
-    "Reading",
-    "charged",
-    "countings",
-    "ends",
-    "half_width_of",
-    "intervals",
-    "kept",
-    "meets",
-    "member",
-    "older_answers",
-    "older_key",
-    "own_answer",
-    "point",
-    "public_rows",
-    "rank_width_of",
-    "said",
-    "same_limits",
-    "sealed",
-    "steps_of",
+    "Pool", "ReadAnswer", "Reading", "charged", "countings", "ends", "half_width_of", "intervals", "kept", "meets", "member",
+    "older_answers", "older_key", "own_answer", "point", "public_rows", "rank_width_of", "said", "same_limits", "sealed", "steps_of",
 ]  # fmt: skip
 
 log = logging.getLogger("sordino")
