@@ -16,27 +16,8 @@ from numpy.typing import NDArray
 from sordino.summaries.request import Hidden, Request
 
 __all__ = [
-    "COARSE",
-    "EXACT",
-    "FINE",
-    "GRAIN",
-    "LARGEST",
-    "LINK",
-    "ONE",
-    "Gradient",
-    "Gram",
-    "Lengths",
-    "MomentTerm",
-    "Outer",
-    "Products",
-    "Sizes",
-    "Slope",
-    "bent",
-    "classed",
-    "faded",
-    "link",
-    "scaled",
-    "steep",
+    "COARSE", "EXACT", "FINE", "GRAIN", "LARGEST", "LINK", "ONE", "Gradient", "Gram", "Lengths", "MomentTerm", "Outer", "Products",
+    "Sizes", "Slope", "bent", "classed", "faded", "link", "scaled", "steep",
 ]  # fmt: skip
 
 ONE = 2**20  # stands for 1: a coordinate is from -ONE to ONE
