@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -35,6 +36,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 def spark() -> Iterator[Any]:
     """The session the engine makes for itself where nobody has one."""
     assert has_java(), WHY
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # workers of another version are refused
     os.environ["PYSPARK_SUBMIT_ARGS"] = f'--conf "spark.driver.extraJavaOptions={OPTIONS}" --conf spark.driver.memory=1g pyspark-shell'
     from sordino.engines.spark_session import active_session
 
