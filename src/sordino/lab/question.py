@@ -150,11 +150,11 @@ PAIRS = (
     TablePair("twelve just over the bottom or at the top, somebody at the bottom", (OVER_BOTTOM, HIGHEST), (BOTTOM,), people=12),
     TablePair("fifty at the bottom or just under the top, somebody at the top", (BOTTOM, UNDER_TOP), (HIGHEST,), people=50),
     TablePair("ninety at the bottom or just under the top, somebody at the top", (BOTTOM, UNDER_TOP), (HIGHEST,), people=90),
+    # between the heaps every level is left behind, above them every level comes nearer
+    TablePair("a quarter at the bottom, the others just under the top, somebody at the top", QUARTER, (HIGHEST,)),
     # for a ladder of proposals: as far from where the largest fails as passes at twice the price, alone and in three groups
     TablePair("eight just over the middle, somebody at the top", (OVER_MIDDLE,), (HIGHEST,), people=8),
     TablePair("twenty-five just over the middle, somebody at the top", (OVER_MIDDLE,), (HIGHEST,), people=25),
-    # between the heaps every level is left behind, above them every level comes nearer
-    TablePair("a quarter at the bottom, the others just under the top, somebody at the top", QUARTER, (HIGHEST,)),
 )
 
 
