@@ -144,7 +144,7 @@ def _written(file: Path) -> Delimited | None:
 
 def _broken_lines(file: Path, written: Delimited | None) -> list[str]:
     """A note if lines end inside a quoted text: whoever meant one row with a line break in it gets two."""
-    if not file.name.lower().endswith((".csv", ".tsv")):
+    if not file.name.lower().endswith((".csv", ".tsv")) or not file.is_file():
         return []
     with file.open(encoding="utf-8" if written is None else written.encoding, errors="replace", newline="\n") as lines:
         count = sum(line.count('"') % 2 for line in lines)

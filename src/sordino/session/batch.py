@@ -19,9 +19,9 @@ from sordino.privacy.number import as_epsilon, as_positive
 from sordino.session.card import Card
 from sordino.session.encoding import split
 from sordino.session.execute import as_fresh, execute_batch
-from sordino.session.price import Offer, Wish, price
+from sordino.session.price import Offer, Wish, meets, price
 from sordino.session.ranges import RangeCount
-from sordino.session.recorded import meets, same_limits
+from sordino.session.recorded import same_limits
 from sordino.session.release import Paid, Release
 from sordino.statistics.port import LEVEL, Shape
 

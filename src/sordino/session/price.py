@@ -17,6 +17,7 @@ from sordino.statistics import bundles
 
 if TYPE_CHECKING:
     from sordino.session.query import Query
+    from sordino.session.release import Release
     from sordino.session.settled import Settled
 
 __all__ = [
@@ -27,7 +28,10 @@ __all__ = [
     "ceiling",
     "drawn_wish",
     "epsilon_of",
+    "half_width_of",
+    "meets",
     "price",
+    "rank_width_of",
     "rank_wish",
     "rho_offer",
     "settled_at",
@@ -259,3 +263,31 @@ def ceiling(query: Query) -> tuple[Fraction | None, str]:
     if balance.filter.accounting == "pure" and balance.exact["left"] < most:
         most, why = balance.exact["left"], f"no more is left than epsilon {balance.left:.4g}"
     return (most, why) if most > LEAST else (None, why)
+
+
+def meets(release: Release, wish: Wish, *, ranks: bool = False) -> bool:
+    """Whether a recorded answer's own bar is narrow enough, in every group and part."""
+    return all((rank_width_of(release, name) if ranks else half_width_of(release, name)) <= most for name, most in wish.items())
+
+
+def half_width_of(release: Release, name: str) -> Any:
+    """The half-width of the widest bar of one statistic; endless where some answer has none, or none in numbers."""
+    lows, highs = release.answers.get(f"{name}_low", [None]), release.answers.get(f"{name}_high", [None])
+    with contextlib.suppress(TypeError):
+        halves = [half for low, high in zip(lows, highs, strict=True) for half in _halves(low, high)]
+        if halves and all(half is not None and half <= math.inf for half in halves):
+            return max(halves)
+    return math.inf
+
+
+def rank_width_of(release: Release, name: str) -> float:
+    """How many ranks the bar of one statistic reaches; endless without such a bar."""
+    return release.rank_bars[name][1] if name in release.rank_bars else math.inf
+
+
+def _halves(low: Any, high: Any) -> list[Any]:
+    if isinstance(low, dict):
+        return [(high[key] - low[key]) / 2 for key in low]
+    if isinstance(low, tuple):
+        return [(b - a) / 2 for a, b in zip(low, high, strict=True)]
+    return [None if low is None or high is None else (high - low) / 2]

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 from sordino.errors import QueryError
 from sordino.privacy.cost import Cost
-from sordino.session.price import Offer, Wish, widths
-from sordino.session.recorded import Place, ReadAnswer, Reading, half_width_of, kept, meets, own_answer, rank_width_of, sealed
+from sordino.session.price import Offer, Wish, half_width_of, meets, rank_width_of, widths
+from sordino.session.recorded import Place, ReadAnswer, Reading, kept, own_answer, sealed
 from sordino.session.release import Release, price_of
 from sordino.statistics.column_quantile import Position
 from sordino.statistics.port import LEVEL

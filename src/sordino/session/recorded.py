@@ -34,12 +34,11 @@ from sordino.statistics.port import LEVEL
 from sordino.statistics.row_count import Present
 
 if TYPE_CHECKING:
-    from sordino.session.price import Wish
     from sordino.session.query import Query
 
 __all__ = [
-    "Pool", "ReadAnswer", "Reading", "charged", "countings", "ends", "half_width_of", "intervals", "kept", "meets", "member",
-    "older_answers", "older_key", "own_answer", "point", "public_rows", "rank_width_of", "said", "same_limits", "sealed", "steps_of",
+    "Pool", "ReadAnswer", "Reading", "charged", "countings", "ends", "intervals", "kept", "member",
+    "older_answers", "older_key", "own_answer", "point", "public_rows", "said", "same_limits", "sealed", "steps_of",
 ]  # fmt: skip
 
 log = logging.getLogger("sordino")
@@ -186,7 +185,7 @@ def own_answer(query: Query, answer: bytes, place: int, where: Place | None) -> 
     return point(answer) if place else answer
 
 
-KEPT = 256  # questions of one book whose answers are known
+KEPT = 1_024  # questions of one book whose answers are known, and whose counts are pooled
 _BOOKS: WeakKeyDictionary[Book, OrderedDict[Any, Any]] = WeakKeyDictionary()
 _LOCK = threading.Lock()
 R = TypeVar("R", bound=Reading)
@@ -202,34 +201,6 @@ def kept(query: Query, kind: type[R]) -> R:
         while len(book) > KEPT:
             book.popitem(last=False)
     return found
-
-
-def meets(release: Release, wish: Wish, *, ranks: bool = False) -> bool:
-    """Whether a recorded answer's own bar is narrow enough, in every group and part."""
-    return all((rank_width_of(release, name) if ranks else half_width_of(release, name)) <= most for name, most in wish.items())
-
-
-def half_width_of(release: Release, name: str) -> Any:
-    """The half-width of the widest bar of one statistic; endless where some answer has none, or none in numbers."""
-    lows, highs = release.answers.get(f"{name}_low", [None]), release.answers.get(f"{name}_high", [None])
-    with contextlib.suppress(TypeError):
-        halves = [half for low, high in zip(lows, highs, strict=True) for half in _halves(low, high)]
-        if halves and all(half is not None and half <= math.inf for half in halves):
-            return max(halves)
-    return math.inf
-
-
-def rank_width_of(release: Release, name: str) -> float:
-    """How many ranks the bar of one statistic reaches; endless without such a bar."""
-    return release.rank_bars[name][1] if name in release.rank_bars else math.inf
-
-
-def _halves(low: Any, high: Any) -> list[Any]:
-    if isinstance(low, dict):
-        return [(high[key] - low[key]) / 2 for key in low]
-    if isinstance(low, tuple):
-        return [(b - a) / 2 for a, b in zip(low, high, strict=True)]
-    return [None if low is None or high is None else (high - low) / 2]
 
 
 @lru_cache(4096)
